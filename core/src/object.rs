@@ -1,0 +1,99 @@
+//! Kubernetes objects, reduced to what scheduling reads.
+//!
+//! Stage before: a face's bytes (JSON, YAML, watch events, dicts). Stage after:
+//! [`Scheduler::apply`](crate::Scheduler::apply), where strings become ids. One file a kind:
+//! metadata and selectors in `meta`, [`Node`] in `node`, [`Pod`] in `pod`, what owns or selects
+//! pods in `workload`.
+
+pub mod config;
+mod meta;
+mod node;
+mod pod;
+mod workload;
+
+pub use meta::*;
+pub use node::*;
+pub use pod::*;
+pub use workload::*;
+
+use crate::quantity::Quantity;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use serde::{Deserialize, Deserializer};
+
+/// Amounts by resource name.
+pub type ResourceList = BTreeMap<String, Quantity>;
+
+/// One object of a kind that Berth takes in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Object {
+    Node(Box<Node>),
+    Pod(Box<Pod>),
+    Namespace(Namespace),
+    Service(Service),
+    ReplicationController(ReplicationController),
+    ReplicaSet(Workload),
+    StatefulSet(Workload),
+    Deployment(Workload),
+    DaemonSet(Workload),
+    Job(Job),
+    CronJob(CronJob),
+    PriorityClass(PriorityClass),
+    RuntimeClass(RuntimeClass),
+    LimitRange(LimitRange),
+    Unread(Unread),
+}
+
+impl Object {
+    /// The object's kind, as Kubernetes spells it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Node(_) => "Node",
+            Self::Pod(_) => "Pod",
+            Self::Namespace(_) => "Namespace",
+            Self::Service(_) => "Service",
+            Self::ReplicationController(_) => "ReplicationController",
+            Self::ReplicaSet(_) => "ReplicaSet",
+            Self::StatefulSet(_) => "StatefulSet",
+            Self::Deployment(_) => "Deployment",
+            Self::DaemonSet(_) => "DaemonSet",
+            Self::Job(_) => "Job",
+            Self::CronJob(_) => "CronJob",
+            Self::PriorityClass(_) => "PriorityClass",
+            Self::RuntimeClass(_) => "RuntimeClass",
+            Self::LimitRange(_) => "LimitRange",
+            Self::Unread(object) => object.kind,
+        }
+    }
+
+    /// The object's metadata.
+    pub fn metadata(&self) -> &ObjectMeta {
+        match self {
+            Self::Node(object) => &object.metadata,
+            Self::Pod(object) => &object.metadata,
+            Self::Namespace(object) => &object.metadata,
+            Self::Service(object) => &object.metadata,
+            Self::ReplicationController(object) => &object.metadata,
+            Self::ReplicaSet(object)
+            | Self::StatefulSet(object)
+            | Self::Deployment(object)
+            | Self::DaemonSet(object) => &object.metadata,
+            Self::Job(object) => &object.metadata,
+            Self::CronJob(object) => &object.metadata,
+            Self::PriorityClass(object) => &object.metadata,
+            Self::RuntimeClass(object) => &object.metadata,
+            Self::LimitRange(object) => &object.metadata,
+            Self::Unread(object) => &object.metadata,
+        }
+    }
+}
+
+/// Reads `null` as the type's default, as Kubernetes does.
+fn nullable<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}

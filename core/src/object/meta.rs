@@ -1,0 +1,93 @@
+//! Metadata and selectors: what every kind carries.
+
+use super::nullable;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::Deserialize;
+
+/// Label or selector pairs, sorted by key.
+pub type Labels = BTreeMap<String, String>;
+
+/// `metadata` of an object, as far as scheduling reads it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ObjectMeta {
+    #[serde(deserialize_with = "nullable")]
+    pub name: String,
+    #[serde(deserialize_with = "nullable")]
+    pub namespace: String,
+    #[serde(deserialize_with = "nullable")]
+    pub uid: String,
+    #[serde(deserialize_with = "nullable")]
+    pub labels: Labels,
+    #[serde(deserialize_with = "nullable")]
+    pub owner_references: Vec<OwnerReference>,
+    /// Set on an object that is being deleted gracefully.
+    pub deletion_timestamp: Option<String>,
+}
+
+impl ObjectMeta {
+    /// The owner marked as controller, if any.
+    pub fn controller(&self) -> Option<&OwnerReference> {
+        self.owner_references.iter().find(|owner| owner.controller)
+    }
+}
+
+/// One entry of `metadata.ownerReferences`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct OwnerReference {
+    #[serde(deserialize_with = "nullable")]
+    pub api_version: String,
+    #[serde(deserialize_with = "nullable")]
+    pub kind: String,
+    #[serde(deserialize_with = "nullable")]
+    pub name: String,
+    #[serde(deserialize_with = "nullable")]
+    pub uid: String,
+    #[serde(deserialize_with = "nullable")]
+    pub controller: bool,
+}
+
+/// Label selector. Where it is optional, absent selects nothing and empty everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LabelSelector {
+    #[serde(deserialize_with = "nullable")]
+    pub match_labels: Labels,
+    #[serde(deserialize_with = "nullable")]
+    pub match_expressions: Vec<Requirement>,
+}
+
+/// One expression of a label or node selector.
+///
+/// `operator` is kept as text: one that does not exist makes a node selector's term match nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Requirement {
+    #[serde(deserialize_with = "nullable")]
+    pub key: String,
+    #[serde(deserialize_with = "nullable")]
+    pub operator: String,
+    #[serde(deserialize_with = "nullable")]
+    pub values: Vec<String>,
+}
+
+/// Terms are alternatives; none at all matches no node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodeSelector {
+    #[serde(deserialize_with = "nullable")]
+    pub node_selector_terms: Vec<NodeSelectorTerm>,
+}
+
+/// All requirements of a term must hold; a term without any matches nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodeSelectorTerm {
+    #[serde(deserialize_with = "nullable")]
+    pub match_expressions: Vec<Requirement>,
+    #[serde(deserialize_with = "nullable")]
+    pub match_fields: Vec<Requirement>,
+}
