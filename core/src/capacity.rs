@@ -1,11 +1,164 @@
-//! How much of everything fits. (Interface fixed; body being written.)
+//! How much of everything fits, and the memory that this takes.
+//!
+//! Given once, at construction; afterwards nothing grows. What does not fit is refused by name.
 
-/// Limits of every table; `N` holds `N`. Given once, at construction.
+mod measure;
+
+use crate::arena::Arena;
+use crate::class::Class;
+use crate::cluster::count::Counts;
+use crate::cluster::link::Links;
+use crate::cluster::live::Live;
+use crate::cluster::order::Order;
+use crate::cluster::owner::Objects;
+use crate::cluster::topology::Topology;
+use crate::cluster::{ClassLinks, NodeRow, PodRow, Resources};
+use crate::cycle::Scratch;
+use crate::intern::index_bytes;
+use crate::kernel::NodeBlock;
+use core::fmt;
+
+/// Limits of every table; `N` holds `N`.
+///
+/// [`Capacities::default`] suits a cluster of a few hundred nodes; [`Capacities::for_objects`]
+/// measures an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Capacities {
+    /// Nodes.
     pub nodes: u32,
+    /// Pods, pending ones included.
     pub pods: u32,
+    /// Different pod specs at a time.
+    pub classes: u32,
+    /// Words of their compiled form.
+    pub class_words: u64,
+    /// Classes whose verdict on every node is kept between pods; the coldest makes room.
+    pub live_classes: u32,
+    /// Words of their lists of terms.
+    pub live_words: u32,
+    /// Different texts: names, label keys and values, images.
+    pub texts: u32,
+    /// Bytes of them.
+    pub text_bytes: u64,
+    /// Words of node labels and taints.
+    pub node_words: u64,
+    /// Words of the largest single object.
+    pub record_words: u32,
+    /// Resources beside cpu, memory, ephemeral-storage and pods.
+    pub resources: u32,
+    /// Topology keys in use by constraints and terms.
+    pub topology_keys: u32,
+    /// Values of those keys on nodes, keys counted apart.
+    pub domains: u32,
+    /// Selectors that are counted: spread constraints and affinity terms.
+    pub terms: u32,
+    /// Words of them.
+    pub term_words: u64,
+    /// Non-zero counts of pods by term and domain or node.
+    pub term_counts: u32,
+    /// Pairs of class and term, and of class and host port.
+    pub links: u32,
+    /// Image names on nodes.
+    pub images: u32,
+    /// Image names on nodes, as often as they are listed.
+    pub image_words: u64,
+    /// Pairs of image name and node.
+    pub image_counts: u32,
+    /// Different host ports, by protocol and address.
+    pub ports: u32,
+    /// Pairs of host port and node.
+    pub port_counts: u32,
+    /// Namespaces, Services, and owners of pods that default spreading reads.
+    pub objects: u32,
+    /// Words of their labels and selectors.
+    pub object_words: u64,
+}
+
+impl Default for Capacities {
+    fn default() -> Self {
+        Self::for_size(512, 16_384)
+    }
+}
+
+impl Capacities {
+    /// Room for usual objects in a cluster of this many nodes and pods.
+    pub const fn for_size(nodes: u32, pods: u32) -> Self {
+        let classes = if pods < 4096 {
+            pods + 64
+        } else {
+            4096 + pods / 64
+        };
+        Self {
+            nodes,
+            pods,
+            classes,
+            class_words: classes as u64 * 512,
+            live_classes: 64,
+            live_words: 64 * 1024,
+            texts: 4096 + nodes * 8 + pods * 3,
+            text_bytes: (1 << 20) + nodes as u64 * 512 + pods as u64 * 128,
+            node_words: 4096 + nodes as u64 * 256,
+            record_words: 1 << 18,
+            resources: 32,
+            topology_keys: 16,
+            domains: 1024 + nodes * 2,
+            terms: 1024 + classes,
+            term_words: 65_536 + classes as u64 * 128,
+            term_counts: 4096 + pods * 4,
+            links: 8192 + classes * 8,
+            images: 4096,
+            image_words: 1024 + nodes as u64 * 256,
+            image_counts: 1024 + nodes * 100,
+            ports: 1024,
+            port_counts: 1024 + pods,
+            objects: 2048 + pods / 4,
+            object_words: 65_536 + pods as u64 * 8,
+        }
+    }
+
+    /// Bytes that a scheduler of these capacities takes, configuration aside.
+    pub const fn bytes(&self) -> u64 {
+        let nodes = self.nodes as u64;
+        let rows = nodes.div_ceil(64) * 64;
+        let pods = self.pods as u64;
+        let classes = self.classes as u64;
+        let terms = self.terms as u64;
+        let images = self.images as u64;
+        let ports = self.ports as u64;
+        rows / 64 * size_of::<NodeBlock>() as u64
+            + nodes * (size_of::<NodeRow>() as u64 + 4)
+            + index_bytes(nodes)
+            + records_bytes(nodes * 2 + 2, self.node_words)
+            + records_bytes(self.texts as u64, self.text_bytes / 4)
+            + self.record_words as u64 * 4
+            + Resources::bytes(self.resources as u64, rows)
+            + Order::bytes(rows)
+            + Topology::bytes(rows, self.topology_keys as u64, self.domains as u64)
+            + records_bytes(images, images)
+            + images * 12
+            + Arena::<u32>::bytes(self.image_words as usize) as u64
+            + Counts::bytes(images, self.image_counts as u64)
+            + rows * 4
+            + records_bytes(classes, self.class_words)
+            + classes * (size_of::<Class>() + size_of::<ClassLinks>()) as u64
+            + Links::bytes(self.links as u64)
+            + records_bytes(terms, self.term_words)
+            + terms * 8
+            + Counts::bytes(terms, self.term_counts as u64)
+            + records_bytes(ports, ports * 4)
+            + Counts::bytes(ports, self.port_counts as u64)
+            + pods * (size_of::<PodRow>() as u64 + 4)
+            + index_bytes(pods)
+            + Objects::bytes(self.objects as u64)
+            + records_bytes(self.objects as u64, self.object_words)
+            + Live::bytes(self, rows)
+            + Scratch::bytes(rows, self.domains as u64 + 1, self.topology_keys as u64)
+    }
+}
+
+/// Bytes of an interning table: entries of 12 and a vacancy list of 4 bytes each.
+const fn records_bytes(limit: u64, words: u64) -> u64 {
+    limit * 16 + words * 4 + index_bytes(limit)
 }
 
 /// A table that is full. Nothing was changed.
@@ -13,5 +166,14 @@ pub struct Capacities {
 pub struct CapacityExceeded {
     /// Field of [`Capacities`].
     pub which: &'static str,
+    /// What fits.
     pub limit: u64,
 }
+
+impl fmt::Display for CapacityExceeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "capacity `{}` of {} is used up", self.which, self.limit)
+    }
+}
+
+impl core::error::Error for CapacityExceeded {}

@@ -1,4 +1,43 @@
-//! Berth: the rules of kube-scheduler 1.37 as a deterministic library.
+//! The rules of kube-scheduler 1.37 as a deterministic library: the same objects, configuration and
+//! seed give the same decision, on every machine.
+//!
+//! Nothing here knows a clock, a file, a network or a thread. A [`Scheduler`] takes all its memory
+//! when it is made ([`Capacities::bytes`]) and refuses aloud what does not fit.
+//!
+//! The flow, stage by stage:
+//!
+//! 1. [`object`]: Kubernetes objects, reduced to what scheduling reads; decoding, validation,
+//!    defaulting, the pods of workloads. [`profile`]: the configuration, resolved.
+//! 2. [`Scheduler::apply`]: strings become ids, pods that are equal share a class.
+//! 3. [`Scheduler::schedule`]: filter, score, normalize, select; the pod is assumed on its node.
+//!    [`Scheduler::evaluate`] asks the same and changes nothing.
+//! 4. [`Scheduler::record`]: the [`DecisionRecord`], with reasons, scores and upstream's message.
+//!
+//! [`plugins`] is the table of plugins, [`kernel`] scores 64 nodes at a time.
+//!
+//! ```
+//! use berth_core::object::{Node, Object, Pod, config::KubeSchedulerConfiguration};
+//! use berth_core::{Capacities, Change, Detail, Options, Scheduler};
+//!
+//! let config = KubeSchedulerConfiguration::default();
+//! let mut scheduler = Scheduler::new(&config, Options::default(), Capacities::default())?;
+//! let node: Node = serde_json::from_str(
+//!     r#"{"metadata": {"name": "n1"},
+//!         "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}}"#,
+//! )?;
+//! let pod: Pod = serde_json::from_str(
+//!     r#"{"metadata": {"name": "web", "namespace": "default"},
+//!         "spec": {"containers": [{"name": "web", "resources": {"requests": {"cpu": "5"}}}]}}"#,
+//! )?;
+//! scheduler.apply(Change::Added, &Object::Node(Box::new(node)))?;
+//! scheduler.apply(Change::Added, &Object::Pod(Box::new(pod)))?;
+//!
+//! let id = scheduler.find_pod("default", "web").ok_or("no such pod")?;
+//! let decision = scheduler.schedule(id);
+//! let record = scheduler.record(&decision, Detail::Reasons);
+//! assert_eq!(record.message.as_deref(), Some("0/1 nodes are available: 1 Insufficient cpu."));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -6,22 +45,45 @@
 extern crate alloc;
 
 pub mod id;
+pub mod kernel;
 pub mod plugins;
 pub mod quantity;
 
 #[cfg(feature = "objects")]
+mod arena;
+#[cfg(feature = "objects")]
 mod capacity;
+#[cfg(feature = "objects")]
+mod class;
+#[cfg(feature = "objects")]
+mod cluster;
+#[cfg(feature = "objects")]
+mod cycle;
 #[cfg(feature = "objects")]
 mod decision;
 #[cfg(feature = "objects")]
+pub mod intake;
+#[cfg(feature = "objects")]
+mod intern;
+#[cfg(feature = "objects")]
 pub mod object;
 #[cfg(feature = "objects")]
+pub mod profile;
+#[cfg(feature = "objects")]
+pub mod requests;
+#[cfg(feature = "objects")]
 mod scheduler;
+#[cfg(feature = "objects")]
+mod selector;
+#[cfg(feature = "objects")]
+mod toleration;
 
 pub use quantity::Quantity;
 #[cfg(feature = "objects")]
 pub use {
     capacity::{Capacities, CapacityExceeded},
     decision::{AttemptError, Decision, DecisionRecord, Detail, NodeScore, Outcome, PodResult},
-    scheduler::{ApplyError, Change, Fidelity, NodeSearch, NodeView, Options, Scheduler, Ties},
+    scheduler::{
+        ApplyError, Change, CreateError, Fidelity, NodeSearch, NodeView, Options, Scheduler, Ties,
+    },
 };

@@ -3,12 +3,23 @@
 //! Stage before: a face's bytes (JSON, YAML, watch events, dicts). Stage after:
 //! [`Scheduler::apply`](crate::Scheduler::apply), where strings become ids. One file a kind:
 //! metadata and selectors in `meta`, [`Node`] in `node`, [`Pod`] in `pod`, what owns or selects
-//! pods in `workload`.
+//! pods in `workload`. What stands in for the API server, in the order of the flow: [`decode`],
+//! [`validate`], [`defaults`] (with admission), [`expand`] (the workloads' controllers); and
+//! [`input`], which puts them together.
 
 pub mod config;
+pub mod decode;
+pub mod defaults;
+pub mod expand;
+pub mod input;
+pub mod label;
+mod map;
 mod meta;
 mod node;
+mod path;
 mod pod;
+pub mod validate;
+mod value;
 mod workload;
 
 pub use meta::*;
@@ -19,7 +30,9 @@ pub use workload::*;
 use crate::quantity::Quantity;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::String;
+use path::Escaped;
 use serde::{Deserialize, Deserializer};
 
 /// Amounts by resource name.
@@ -86,6 +99,37 @@ impl Object {
             Self::LimitRange(object) => &object.metadata,
             Self::Unread(object) => &object.metadata,
         }
+    }
+
+    /// The object's metadata, to be changed.
+    pub fn metadata_mut(&mut self) -> &mut ObjectMeta {
+        match self {
+            Self::Node(object) => &mut object.metadata,
+            Self::Pod(object) => &mut object.metadata,
+            Self::Namespace(object) => &mut object.metadata,
+            Self::Service(object) => &mut object.metadata,
+            Self::ReplicationController(object) => &mut object.metadata,
+            Self::ReplicaSet(object)
+            | Self::StatefulSet(object)
+            | Self::Deployment(object)
+            | Self::DaemonSet(object) => &mut object.metadata,
+            Self::Job(object) => &mut object.metadata,
+            Self::CronJob(object) => &mut object.metadata,
+            Self::PriorityClass(object) => &mut object.metadata,
+            Self::RuntimeClass(object) => &mut object.metadata,
+            Self::LimitRange(object) => &mut object.metadata,
+            Self::Unread(object) => &mut object.metadata,
+        }
+    }
+}
+
+/// How messages name an object: `Pod web/api-7`, `Node n1`, or as much of it as there is.
+pub(crate) fn subject(kind: &str, namespace: &str, name: &str) -> String {
+    let (namespace, name) = (Escaped(namespace), Escaped(name));
+    match (namespace.0, name.0) {
+        ("", "") => kind.into(),
+        ("", _) => format!("{kind} {name}"),
+        _ => format!("{kind} {namespace}/{name}"),
     }
 }
 

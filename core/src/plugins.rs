@@ -4,25 +4,77 @@
 //! configuration, records and docs read them from here. Mirrors
 //! `pkg/scheduler/apis/config/v1/default_plugins.go` of kube-scheduler 1.37.2.
 
+macro_rules! points {
+    ($($name:ident $field:literal;)+) => {
+        #[cfg(feature = "objects")]
+pub(crate) mod dynamic_resources;
+#[cfg(feature = "objects")]
+pub(crate) mod image_locality;
+#[cfg(feature = "objects")]
+pub(crate) mod inter_pod_affinity;
+#[cfg(feature = "objects")]
+pub(crate) mod node_affinity;
+#[cfg(feature = "objects")]
+pub(crate) mod node_declared_features;
+mod node_name;
+#[cfg(feature = "objects")]
+pub(crate) mod node_ports;
+#[cfg(feature = "objects")]
+pub(crate) mod node_resources_balanced_allocation;
+#[cfg(feature = "objects")]
+pub(crate) mod node_resources_fit;
+#[cfg(feature = "objects")]
+pub(crate) mod node_unschedulable;
+#[cfg(feature = "objects")]
+pub(crate) mod pod_topology_spread;
+pub mod priority_sort;
+#[cfg(feature = "objects")]
+pub(crate) mod scheduling_gates;
+#[cfg(feature = "objects")]
+pub(crate) mod taint_toleration;
+#[cfg(feature = "objects")]
+pub(crate) mod volume_binding;
+
 /// A stage of the scheduling cycle at which plugins run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Point {
-    PreEnqueue,
-    QueueSort,
-    PreFilter,
-    Filter,
-    PostFilter,
-    PreScore,
-    Score,
-    Reserve,
-    Permit,
-    PreBind,
-    Bind,
-    PostBind,
-    PlacementGenerate,
-    PlacementScore,
-    PodGroupPostFilter,
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Point {
+            $(#[doc = concat!("`", $field, "` in the configuration.")] $name),+
+        }
+
+        impl Point {
+            /// All points.
+            pub const ALL: &'static [Self] = &[$(Self::$name),+];
+
+            /// The name, as upstream's texts spell it.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => stringify!($name)),+ }
+            }
+
+            /// The field of a profile's plugins in the configuration.
+            pub const fn field_name(self) -> &'static str {
+                match self { $(Self::$name => $field),+ }
+            }
+        }
+    };
+}
+
+points! {
+    PreEnqueue "preEnqueue";
+    QueueSort "queueSort";
+    PreFilter "preFilter";
+    Filter "filter";
+    PostFilter "postFilter";
+    PreScore "preScore";
+    Score "score";
+    Reserve "reserve";
+    Permit "permit";
+    PreBind "preBind";
+    Bind "bind";
+    PostBind "postBind";
+    PlacementGenerate "placementGenerate";
+    PlacementScore "placementScore";
+    PodGroupPostFilter "podGroupPostFilter";
 }
 
 macro_rules! plugins {

@@ -1,10 +1,24 @@
-//! The one owner. (Interface fixed; body being written.)
+//! The one owner: objects go in by [`Scheduler::apply`], decisions come out of
+//! [`Scheduler::schedule`] and [`Scheduler::evaluate`].
+
+mod lookup;
 
 use crate::capacity::{Capacities, CapacityExceeded};
-use crate::decision::{Decision, DecisionRecord, Detail};
+use crate::class::{Class, flag};
+use crate::cluster::owner::ObjectKind;
+use crate::cluster::topology::Topology;
+use crate::cluster::{Cluster, NodeState, PodState};
+use crate::cycle::plan::Plan;
+use crate::cycle::{self, Attempt, Found, Policy, Scratch, SplitMix};
+use crate::decision::{AttemptError, Decision, DecisionRecord, Detail, Outcome};
 use crate::id::{NodeId, PodId};
+use crate::intern::word_text;
+use crate::kernel::{CPU, EPHEMERAL, MEMORY};
 use crate::object::Object;
-use crate::object::config::KubeSchedulerConfiguration;
+use crate::object::config::{ConfigErrors, KubeSchedulerConfiguration};
+use crate::profile::DefaultConstraints;
+use alloc::vec::Vec;
+use core::fmt;
 
 /// How faithful to kube-scheduler the search is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,23 +26,30 @@ pub enum Fidelity {
     /// Sampling, rotation and ties as kube-scheduler with `parallelism: 1`.
     #[default]
     Exact,
-    /// Every node is looked at; ties go to the first node at or after the rotation index.
+    /// Every node is looked at; ties go to the first node at or after the rotation index, which
+    /// then moves behind the chosen one.
     Best,
 }
 
 /// Which of several best nodes is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
+    /// The root of upstream's heap.
     Heap,
+    /// The lexicographically first name.
     FirstName,
+    /// The first one met by the search.
     First,
+    /// Drawn by a seeded generator.
     Random,
 }
 
 /// How many nodes are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeSearch {
+    /// All.
     All,
+    /// As many as `percentageOfNodesToScore` says.
     Sampled,
 }
 
@@ -40,6 +61,7 @@ pub struct Options {
     pub ties: Option<Ties>,
     /// `None`: the fidelity's own.
     pub node_search: Option<NodeSearch>,
+    /// Seed of [`Ties::Random`].
     pub seed: u64,
 }
 
@@ -55,6 +77,7 @@ pub enum Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ApplyError {
+    /// A table is full.
     Capacity(CapacityExceeded),
     /// An object of this kind and name is there already.
     AlreadyExists,
@@ -62,60 +85,413 @@ pub enum ApplyError {
     NotFound,
     /// The object has no name.
     NoName,
-    /// A label selector of the pod does not parse.
+    /// A label selector in this field does not parse.
     Selector(&'static str),
 }
 
-pub struct Scheduler {}
+impl From<CapacityExceeded> for ApplyError {
+    fn from(full: CapacityExceeded) -> Self {
+        Self::Capacity(full)
+    }
+}
+
+impl fmt::Display for ApplyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Capacity(full) => full.fmt(f),
+            Self::AlreadyExists => f.write_str("an object of this kind and name is there already"),
+            Self::NotFound => f.write_str("no object of this kind and name is there"),
+            Self::NoName => f.write_str("metadata.name: is required"),
+            Self::Selector(field) => write!(f, "{field}: is no valid label selector"),
+        }
+    }
+}
+
+impl core::error::Error for ApplyError {}
+
+/// Why a scheduler was not made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CreateError {
+    /// What is wrong with the configuration.
+    Config(ConfigErrors),
+    /// The capacities do not hold the profiles.
+    Capacity(CapacityExceeded),
+}
+
+impl From<CapacityExceeded> for CreateError {
+    fn from(full: CapacityExceeded) -> Self {
+        Self::Capacity(full)
+    }
+}
+
+impl fmt::Display for CreateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(errors) => errors.fmt(f),
+            Self::Capacity(full) => full.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for CreateError {}
+
+/// Nodes, pods, and everything that decides where a pod goes.
+pub struct Scheduler {
+    pub(crate) cluster: Cluster,
+    pub(crate) plans: Vec<Plan>,
+    policy: Policy,
+    /// Where the next search begins, in snapshot order.
+    start: u32,
+    random: SplitMix,
+    pub(crate) scratch: Scratch,
+}
 
 impl Scheduler {
-    /// Takes all memory that it will ever need.
+    /// Takes all memory that it will ever need, [`Capacities::bytes`].
+    ///
+    /// # Errors
+    /// A configuration that kube-scheduler would refuse, or capacities too small for its profiles.
     pub fn new(
-        _config: &KubeSchedulerConfiguration,
-        _options: Options,
-        _capacities: Capacities,
-    ) -> Result<Self, crate::object::config::ConfigErrors> {
-        todo!()
+        config: &KubeSchedulerConfiguration,
+        options: Options,
+        capacities: Capacities,
+    ) -> Result<Self, CreateError> {
+        let profiles = config.profiles().map_err(CreateError::Config)?;
+        let mut cluster = Cluster::new(capacities);
+        cluster.intern_known()?;
+        let mut plans = Vec::with_capacity(profiles.len());
+        for profile in &profiles {
+            let system = crate::plugins::pod_topology_spread::system_defaults();
+            let (constraints, is_system) = match &profile.args.default_constraints {
+                DefaultConstraints::System => (system.as_slice(), true),
+                DefaultConstraints::List(list) => (list.as_slice(), false),
+            };
+            let added = profile.args.added_affinity.as_ref();
+            cluster.add_profile(&profile.scheduler_name, added, constraints, is_system)?;
+            plans.push(Plan::new(profile, &mut cluster)?);
+        }
+        let best = options.fidelity == Fidelity::Best;
+        let policy = Policy {
+            ties: options
+                .ties
+                .unwrap_or(if best { Ties::First } else { Ties::Heap }),
+            search: options.node_search.unwrap_or(if best {
+                NodeSearch::All
+            } else {
+                NodeSearch::Sampled
+            }),
+            best,
+        };
+        let scratch = Scratch::new(
+            cluster.rows(),
+            Topology::domains_bound(capacities.domains),
+            capacities.topology_keys as usize,
+        );
+        let random = SplitMix(options.seed);
+        Ok(Self {
+            cluster,
+            plans,
+            policy,
+            start: 0,
+            random,
+            scratch,
+        })
     }
-    /// Kinds that no plugin reads (Deployment, PriorityClass, ...) change nothing.
-    pub fn apply(&mut self, _change: Change, _object: &Object) -> Result<(), ApplyError> {
-        todo!()
+
+    /// Takes in what happened to an object. Kinds that no plugin reads change nothing.
+    ///
+    /// A pod with `spec.nodeName` takes room on that node; one that has finished is taken as
+    /// deleted. `Added` of a name that is there, and the other two of one that is not, are errors.
+    ///
+    /// # Errors
+    /// See [`ApplyError`]; nothing is changed then.
+    pub fn apply(&mut self, change: Change, object: &Object) -> Result<(), ApplyError> {
+        match object {
+            Object::Node(node) => {
+                match change {
+                    Change::Added => self.cluster.add_node(node)?,
+                    Change::Modified => self.cluster.update_node(node)?,
+                    Change::Deleted => self.cluster.remove_node(&node.metadata.name)?,
+                };
+                Ok(())
+            }
+            Object::Pod(pod) => {
+                let meta = &pod.metadata;
+                match change {
+                    Change::Added if pod.status.is_finished() => return Ok(()),
+                    Change::Added => self.cluster.add_pod(pod)?,
+                    Change::Modified if !pod.status.is_finished() => {
+                        self.cluster.update_pod(pod)?
+                    }
+                    _ => self.cluster.remove_pod(&meta.namespace, &meta.name)?,
+                };
+                Ok(())
+            }
+            other => self.apply_other(change, other),
+        }
     }
-    pub fn find_pod(&self, _namespace: &str, _name: &str) -> Option<PodId> {
-        todo!()
+
+    fn apply_other(&mut self, change: Change, object: &Object) -> Result<(), ApplyError> {
+        let Some(kind) = ObjectKind::of(object) else {
+            return Ok(());
+        };
+        let meta = object.metadata();
+        let (namespace, name) = (meta.namespace.as_str(), meta.name.as_str());
+        if change == Change::Deleted {
+            return self.cluster.remove_object(kind, namespace, name);
+        }
+        match (change, self.cluster.has_object(kind, namespace, name)) {
+            (Change::Added, true) => return Err(ApplyError::AlreadyExists),
+            (Change::Modified, false) => return Err(ApplyError::NotFound),
+            _ => {}
+        }
+        match object {
+            Object::Namespace(_) => self.cluster.set_namespace(name, &meta.labels),
+            Object::Service(service) => {
+                self.cluster
+                    .set_pairs(kind, namespace, name, service.spec.selector.as_ref())
+            }
+            Object::ReplicationController(own) => {
+                self.cluster
+                    .set_pairs(kind, namespace, name, own.spec.selector.as_ref())
+            }
+            Object::ReplicaSet(own) | Object::StatefulSet(own) => {
+                self.cluster
+                    .set_selector(kind, namespace, name, own.spec.selector.as_ref())
+            }
+            _ => Ok(()),
+        }
     }
-    pub fn find_node(&self, _name: &str) -> Option<NodeId> {
-        todo!()
+
+    /// Changes how many nodes are looked at from now on; returns how many were until now.
+    pub const fn set_node_search(&mut self, search: NodeSearch) -> NodeSearch {
+        core::mem::replace(&mut self.policy.search, search)
     }
-    /// One attempt: decide, and assume the pod on the chosen node.
-    pub fn schedule(&mut self, _pod: PodId) -> Decision {
-        todo!()
+
+    /// The pod of this name.
+    pub fn find_pod(&self, namespace: &str, name: &str) -> Option<PodId> {
+        self.cluster.find_pod(namespace, name)
     }
+
+    /// The node of this name.
+    pub fn find_node(&self, name: &str) -> Option<NodeId> {
+        self.cluster.find_node(name)
+    }
+
+    /// One attempt: decides, and assumes the pod on the chosen node.
+    ///
+    /// A pod that has a node or names one keeps it, and is the error [`AttemptError::NotPending`].
+    pub fn schedule(&mut self, pod: PodId) -> Decision {
+        let state = self.cluster.pods.get(pod.index()).map(|pod| pod.state);
+        if state != Some(PodState::Pending) {
+            let outcome = Outcome::Error(AttemptError::NotPending);
+            return Decision {
+                pod,
+                profile: None,
+                outcome,
+                feasible: 0,
+                evaluated: 0,
+            };
+        }
+        let class = *self
+            .cluster
+            .class(self.cluster.pods[pod.index()].class)
+            .class;
+        if self.held(&class).is_none() {
+            self.cluster.refresh_snapshot();
+        }
+        let mut decision = self.decide(pod);
+        if let Outcome::Scheduled(node) = decision.outcome
+            && let Err(full) = self.cluster.assume(pod, node.0)
+        {
+            decision.outcome = Outcome::Error(AttemptError::Capacity(full));
+        }
+        decision
+    }
+
     /// The same question with nothing changed; a bound pod is judged as if it were not bound.
-    pub fn evaluate(&mut self, _pod: PodId) -> Decision {
-        todo!()
+    pub fn evaluate(&mut self, pod: PodId) -> Decision {
+        self.ask(pod, |_, _| ()).0
     }
-    /// Details of the last attempt or evaluation.
-    pub fn record(&self, _decision: &Decision, _detail: Detail) -> DecisionRecord {
-        todo!()
+
+    /// [`Self::evaluate`] with its record, of which a bound pod's is right only here.
+    pub fn explain(&mut self, pod: PodId, detail: Detail) -> (Decision, DecisionRecord) {
+        self.ask(pod, |scheduler, decision| {
+            scheduler.record(decision, detail)
+        })
     }
-    /// Nodes in the order in which they came.
+
+    /// Decides on a pod as if it had no node, looks at the result, and leaves no trace.
+    fn ask<T>(&mut self, pod: PodId, look: impl FnOnce(&Self, &Decision) -> T) -> (Decision, T) {
+        let (start, random) = (self.start, self.random);
+        let bound = self.cluster.lift(pod);
+        self.cluster.preview_snapshot();
+        let decision = self.decide(pod);
+        let seen = look(self, &decision);
+        self.cluster.order.end_preview();
+        if let Some(bound) = bound {
+            self.cluster.put_back(pod, bound);
+        }
+        self.start = start;
+        self.random = random;
+        (decision, seen)
+    }
+
+    /// Takes back an assumed or bound pod's room; it is pending again.
+    pub fn forget(&mut self, pod: PodId) {
+        self.cluster.forget(pod);
+    }
+
+    fn decide(&mut self, pod: PodId) -> Decision {
+        let row = self.cluster.pods[pod.index()];
+        let class = *self.cluster.class(row.class).class;
+        let mut decision = Decision {
+            pod,
+            profile: class.profile,
+            outcome: Outcome::Unschedulable,
+            feasible: 0,
+            evaluated: 0,
+        };
+        self.scratch.begin(&self.cluster);
+        decision.outcome = match self.attempt(pod) {
+            Ok(Found {
+                row,
+                feasible,
+                evaluated,
+            }) => {
+                decision.feasible = feasible;
+                decision.evaluated = evaluated;
+                row.map_or(Outcome::Unschedulable, |row| {
+                    Outcome::Scheduled(NodeId(row))
+                })
+            }
+            Err(outcome) => outcome,
+        };
+        decision
+    }
+
+    /// Why a pod is not even tried; its turn then leaves the snapshot as it is.
+    fn held(&self, class: &Class) -> Option<Outcome> {
+        let Some(profile) = class.profile else {
+            return Some(Outcome::Error(AttemptError::NoProfile));
+        };
+        if crate::plugins::scheduling_gates::gates(class, &self.plans[profile.index()]) {
+            return Some(Outcome::Gated);
+        }
+        if class.has(flag::TERMINATING) {
+            return Some(Outcome::Error(AttemptError::Deleting));
+        }
+        None
+    }
+
+    fn attempt(&mut self, pod: PodId) -> Result<Found, Outcome> {
+        let row = self.cluster.pods[pod.index()];
+        let class = *self.cluster.class(row.class).class;
+        if let Some(outcome) = self.held(&class) {
+            return Err(outcome);
+        }
+        let Some(profile) = class.profile else {
+            return Err(Outcome::Error(AttemptError::NoProfile));
+        };
+        let plan = &self.plans[profile.index()];
+        if let Some(field) = class.unsupported() {
+            return Err(Outcome::Unsupported(field));
+        }
+        let slot = match self.cluster.make_live(row.class) {
+            Ok(slot) => slot,
+            Err(full) => return Err(Outcome::Error(AttemptError::Capacity(full))),
+        };
+        let attempt = Attempt {
+            cluster: &self.cluster,
+            plan,
+            pod: &row,
+            class: self.cluster.class(row.class),
+            slot,
+            pinned_row: self.cluster.row_of_word(row.pin),
+        };
+        let found = cycle::decide(
+            attempt,
+            self.policy,
+            &mut self.start,
+            &mut self.random,
+            &mut self.scratch,
+        )
+        .map_err(Outcome::Error)?;
+        if self.policy.best
+            && let Some(row) = found.row
+        {
+            let order = self.cluster.order.list();
+            let place = order.iter().position(|own| *own == row).unwrap_or(0);
+            self.start = ((place + 1) % order.len().max(1)) as u32;
+        }
+        Ok(found)
+    }
+
+    /// Details of the last attempt or evaluation, which must be the one that gave `decision`.
+    pub fn record(&self, decision: &Decision, detail: Detail) -> DecisionRecord {
+        crate::decision::record(self, decision, detail)
+    }
+
+    /// Nodes, in the order of their rows.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
-        core::iter::empty()
+        let rows = self.cluster.nodes.iter().enumerate();
+        rows.filter(|(_, node)| node.state == NodeState::Present)
+            .map(|(row, _)| NodeId::from_index(row))
     }
-    pub fn node(&self, _node: NodeId) -> NodeView<'_> {
-        todo!()
+
+    /// A node as the scheduler sees it.
+    pub fn node(&self, node: NodeId) -> NodeView<'_> {
+        let (block, lane) = (&self.cluster.blocks[node.index() / 64], node.index() % 64);
+        NodeView {
+            name: self.cluster.node_name(node.index()),
+            pods: block.pods[lane],
+            pods_allocatable: block.pods_allocatable[lane],
+            unschedulable: self.cluster.nodes[node.index()].unschedulable,
+            scheduler: self,
+            row: node.index(),
+        }
     }
-    /// Node a pod is bound to or assumed on.
-    pub fn node_of(&self, _pod: PodId) -> Option<NodeId> {
-        todo!()
+
+    /// Pods, in the order of their rows.
+    pub fn pods(&self) -> impl Iterator<Item = PodId> + '_ {
+        let rows = self.cluster.pods.iter().enumerate();
+        rows.filter(|(_, pod)| pod.state != PodState::Vacant)
+            .map(|(row, _)| PodId::from_index(row))
     }
+
+    /// Namespace and name of a pod.
+    pub fn pod_name(&self, pod: PodId) -> (&str, &str) {
+        let pod = &self.cluster.pods[pod.index()];
+        let text = |word| word_text(word).map_or("", |text| self.cluster.texts.text(text));
+        (text(pod.namespace), text(pod.name))
+    }
+
+    /// Priority of a pod.
+    pub fn priority(&self, pod: PodId) -> i32 {
+        self.cluster.pods[pod.index()].priority
+    }
+
+    /// Node that a pod is bound to or assumed on.
+    pub fn node_of(&self, pod: PodId) -> Option<NodeId> {
+        let pod = self.cluster.pods.get(pod.index())?;
+        matches!(pod.state, PodState::Assumed | PodState::Bound).then_some(NodeId(pod.row))
+    }
+
+    /// Hash of all objects, placements and sums, the same for the same content whatever the
+    /// history that led to it.
     pub fn state_hash(&self) -> u64 {
-        todo!()
+        self.cluster.state_hash()
+    }
+
+    /// What the scheduler was made with.
+    pub fn capacities(&self) -> &Capacities {
+        &self.cluster.capacities
     }
 }
 
 /// A node as the scheduler sees it.
+#[derive(Clone, Copy)]
 pub struct NodeView<'a> {
     pub name: &'a str,
     /// Pods bound to it or assumed on it.
@@ -123,13 +499,38 @@ pub struct NodeView<'a> {
     pub pods_allocatable: i64,
     pub unschedulable: bool,
     scheduler: &'a Scheduler,
+    row: usize,
 }
 
 impl<'a> NodeView<'a> {
-    /// (resource name, requested, allocatable); cpu in milli-cores, all else in whole units;
-    /// cpu, memory, ephemeral-storage first, then by name.
+    /// (resource name, requested, allocatable) of each resource that the node has or its pods ask
+    /// for; cpu in milli-cores, all else in whole units; cpu, memory and ephemeral-storage first.
     pub fn resources(&self) -> impl Iterator<Item = (&'a str, i128, i64)> + 'a {
-        let _ = self.scheduler;
-        core::iter::empty()
+        let cluster = &self.scheduler.cluster;
+        let row = self.row;
+        let (block, lane) = (&cluster.blocks[row / 64], row % 64);
+        let main = [
+            (CPU, "cpu"),
+            (MEMORY, "memory"),
+            (EPHEMERAL, "ephemeral-storage"),
+        ];
+        let main = main.into_iter().map(move |(resource, name)| {
+            (
+                name,
+                block.requested[resource][lane],
+                block.allocatable[resource][lane],
+            )
+        });
+        let scalars = cluster.resources.ids().map(move |id| {
+            (
+                cluster.texts.text(cluster.resources.name(id)),
+                cluster.resources.requested(id, row),
+                cluster.resources.allocatable(id, row),
+            )
+        });
+        main.chain(scalars)
+            .filter(|(name, requested, allocatable)| {
+                *requested != 0 || *allocatable != 0 || matches!(*name, "cpu" | "memory")
+            })
     }
 }

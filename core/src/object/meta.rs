@@ -1,5 +1,6 @@
 //! Metadata and selectors: what every kind carries.
 
+use super::map::map;
 use super::nullable;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -10,7 +11,7 @@ use serde::Deserialize;
 pub type Labels = BTreeMap<String, String>;
 
 /// `metadata` of an object, as far as scheduling reads it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectMeta {
     #[serde(deserialize_with = "nullable")]
@@ -19,7 +20,7 @@ pub struct ObjectMeta {
     pub namespace: String,
     #[serde(deserialize_with = "nullable")]
     pub uid: String,
-    #[serde(deserialize_with = "nullable")]
+    #[serde(deserialize_with = "map")]
     pub labels: Labels,
     #[serde(deserialize_with = "nullable")]
     pub owner_references: Vec<OwnerReference>,
@@ -35,7 +36,7 @@ impl ObjectMeta {
 }
 
 /// One entry of `metadata.ownerReferences`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OwnerReference {
     #[serde(deserialize_with = "nullable")]
@@ -51,10 +52,10 @@ pub struct OwnerReference {
 }
 
 /// Label selector. Where it is optional, absent selects nothing and empty everything.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct LabelSelector {
-    #[serde(deserialize_with = "nullable")]
+    #[serde(deserialize_with = "map")]
     pub match_labels: Labels,
     #[serde(deserialize_with = "nullable")]
     pub match_expressions: Vec<Requirement>,
@@ -63,8 +64,8 @@ pub struct LabelSelector {
 /// One expression of a label or node selector.
 ///
 /// `operator` is kept as text: one that does not exist makes a node selector's term match nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Requirement {
     #[serde(deserialize_with = "nullable")]
     pub key: String,
@@ -74,17 +75,25 @@ pub struct Requirement {
     pub values: Vec<String>,
 }
 
+impl Requirement {
+    /// Whether this is what the API server adds to a selector for a label of the pod named in
+    /// `matchLabelKeys` (`In`) or `mismatchLabelKeys` (`NotIn`).
+    pub(super) fn is_merged(&self, operator: &str, value: &str) -> bool {
+        self.operator == operator && self.values.len() == 1 && self.values.iter().eq([value])
+    }
+}
+
 /// Terms are alternatives; none at all matches no node.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct NodeSelector {
     #[serde(deserialize_with = "nullable")]
     pub node_selector_terms: Vec<NodeSelectorTerm>,
 }
 
 /// All requirements of a term must hold; a term without any matches nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct NodeSelectorTerm {
     #[serde(deserialize_with = "nullable")]
     pub match_expressions: Vec<Requirement>,

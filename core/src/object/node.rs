@@ -1,5 +1,6 @@
 //! Node.
 
+use super::map::{map, optional_map};
 use super::{ObjectMeta, ResourceList, nullable};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -43,8 +44,9 @@ pub struct Taint {
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeStatus {
     /// Used only where `allocatable` is absent, as the API server defaults it.
-    #[serde(deserialize_with = "nullable")]
+    #[serde(deserialize_with = "map")]
     pub capacity: ResourceList,
+    #[serde(deserialize_with = "optional_map")]
     pub allocatable: Option<ResourceList>,
     #[serde(deserialize_with = "nullable")]
     pub images: Vec<ContainerImage>,

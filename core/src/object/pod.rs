@@ -1,13 +1,21 @@
 //! Pod.
+//!
+//! In the blocks that decide where a pod goes (affinity, tolerations, spreading, resources,
+//! ports), a field that Kubernetes does not have is an error: a misspelt one would otherwise be
+//! passed over in silence.
 
+mod fields;
+
+use super::map::{map, optional_map};
 use super::{LabelSelector, NodeSelector, NodeSelectorTerm, ObjectMeta, ResourceList, nullable};
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
+use fields::{ContainerPortFields, ResourceRequirementsFields, TolerationFields};
 use serde::Deserialize;
 
 /// A pod, as far as scheduling reads it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Pod {
     pub metadata: ObjectMeta,
@@ -18,7 +26,7 @@ pub struct Pod {
 }
 
 /// A pod template of a workload.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodTemplate {
     #[serde(deserialize_with = "nullable")]
@@ -28,7 +36,7 @@ pub struct PodTemplate {
 }
 
 /// `spec` of a pod.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodSpec {
     #[serde(deserialize_with = "nullable")]
@@ -42,6 +50,7 @@ pub struct PodSpec {
     pub preemption_policy: String,
     #[serde(deserialize_with = "nullable")]
     pub scheduling_gates: Vec<PodSchedulingGate>,
+    #[serde(deserialize_with = "optional_map")]
     pub node_selector: Option<super::Labels>,
     pub affinity: Option<Affinity>,
     #[serde(deserialize_with = "nullable")]
@@ -56,7 +65,7 @@ pub struct PodSpec {
     pub ephemeral_containers: Vec<Container>,
     /// Pod-level resources.
     pub resources: Option<ResourceRequirements>,
-    #[serde(deserialize_with = "nullable")]
+    #[serde(deserialize_with = "map")]
     pub overhead: ResourceList,
     pub runtime_class_name: Option<String>,
     #[serde(deserialize_with = "nullable")]
@@ -69,15 +78,15 @@ pub struct PodSpec {
 }
 
 /// A reason not to schedule the pod yet.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct PodSchedulingGate {
     #[serde(deserialize_with = "nullable")]
     pub name: String,
 }
 
 /// A device claim of a pod; its presence alone matters so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default)]
 pub struct PodResourceClaim {
     #[serde(deserialize_with = "nullable")]
@@ -85,7 +94,7 @@ pub struct PodResourceClaim {
 }
 
 /// A container, init container or ephemeral container.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Container {
     #[serde(deserialize_with = "nullable")]
@@ -113,7 +122,7 @@ impl Container {
 }
 
 /// One restart rule; only its action is read, by `NodeDeclaredFeatures`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default)]
 pub struct ContainerRestartRule {
     #[serde(deserialize_with = "nullable")]
@@ -121,7 +130,7 @@ pub struct ContainerRestartRule {
 }
 
 /// A mount; only its bind options are read, by `NodeDeclaredFeatures`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct VolumeMount {
     #[serde(deserialize_with = "nullable")]
@@ -129,32 +138,27 @@ pub struct VolumeMount {
 }
 
 /// Requests and limits.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(from = "ResourceRequirementsFields")]
 pub struct ResourceRequirements {
     /// Absent and empty differ in a pod's status.
     pub requests: Option<ResourceList>,
-    #[serde(deserialize_with = "nullable")]
     pub limits: ResourceList,
 }
 
 /// A port of a container.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(from = "ContainerPortFields")]
 pub struct ContainerPort {
-    #[serde(deserialize_with = "nullable")]
     pub host_port: i32,
-    #[serde(deserialize_with = "nullable")]
     pub container_port: i32,
-    #[serde(rename = "hostIP", deserialize_with = "nullable")]
     pub host_ip: String,
-    #[serde(deserialize_with = "nullable")]
     pub protocol: String,
 }
 
 /// `spec.affinity`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Affinity {
     pub node_affinity: Option<NodeAffinity>,
     pub pod_affinity: Option<PodAffinity>,
@@ -162,8 +166,8 @@ pub struct Affinity {
 }
 
 /// Node affinity, of a pod or of the plugin's `addedAffinity`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct NodeAffinity {
     #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
     pub required: Option<NodeSelector>,
@@ -173,8 +177,8 @@ pub struct NodeAffinity {
 }
 
 /// A weighted node selector term.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct PreferredSchedulingTerm {
     #[serde(deserialize_with = "nullable")]
     pub weight: i32,
@@ -183,8 +187,8 @@ pub struct PreferredSchedulingTerm {
 }
 
 /// Pod affinity or anti-affinity.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct PodAffinity {
     #[serde(
         rename = "requiredDuringSchedulingIgnoredDuringExecution",
@@ -199,8 +203,8 @@ pub struct PodAffinity {
 }
 
 /// A term of pod affinity.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct PodAffinityTerm {
     pub label_selector: Option<LabelSelector>,
     #[serde(deserialize_with = "nullable")]
@@ -217,8 +221,8 @@ pub struct PodAffinityTerm {
 }
 
 /// A weighted term of pod affinity.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct WeightedPodAffinityTerm {
     #[serde(deserialize_with = "nullable")]
     pub weight: i32,
@@ -227,22 +231,18 @@ pub struct WeightedPodAffinityTerm {
 }
 
 /// A toleration; empty `operator` is `Equal`, empty `effect` every effect.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(from = "TolerationFields")]
 pub struct Toleration {
-    #[serde(deserialize_with = "nullable")]
     pub key: String,
-    #[serde(deserialize_with = "nullable")]
     pub operator: String,
-    #[serde(deserialize_with = "nullable")]
     pub value: String,
-    #[serde(deserialize_with = "nullable")]
     pub effect: String,
 }
 
 /// A topology spread constraint, of a pod or of the plugin's defaults.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct TopologySpreadConstraint {
     #[serde(deserialize_with = "nullable")]
     pub max_skew: i32,
@@ -262,18 +262,18 @@ pub struct TopologySpreadConstraint {
 }
 
 /// A volume; which source it has decides whether Berth can place the pod.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default)]
 pub struct Volume {
     #[serde(deserialize_with = "nullable")]
     pub name: String,
     /// Everything but the name: the one key is the source's kind.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "fields::volume_source")]
     pub source: BTreeMap<String, VolumeSource>,
 }
 
 /// A volume's source: only what scheduling reads of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default)]
 pub struct VolumeSource {
     /// Of `image` volumes.
@@ -282,7 +282,7 @@ pub struct VolumeSource {
 }
 
 /// `status` of a pod.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodStatus {
     #[serde(deserialize_with = "nullable")]
@@ -297,6 +297,7 @@ pub struct PodStatus {
     #[serde(deserialize_with = "nullable")]
     pub init_container_statuses: Vec<ContainerStatus>,
     /// Pod-level amounts that the node has set aside.
+    #[serde(deserialize_with = "optional_map")]
     pub allocated_resources: Option<ResourceList>,
     /// Pod-level amounts that are in force.
     pub resources: Option<ResourceRequirements>,
@@ -310,7 +311,7 @@ impl PodStatus {
 }
 
 /// A condition of a pod.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodCondition {
     #[serde(rename = "type", deserialize_with = "nullable")]
@@ -324,11 +325,12 @@ pub struct PodCondition {
 }
 
 /// Status of one container, as far as in-place resizing needs it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ContainerStatus {
     #[serde(deserialize_with = "nullable")]
     pub name: String,
+    #[serde(deserialize_with = "optional_map")]
     pub allocated_resources: Option<ResourceList>,
     pub resources: Option<ResourceRequirements>,
 }

@@ -1,6 +1,8 @@
 //! The kinds that own or select pods.
 
-use super::{LabelSelector, Labels, ObjectMeta, PodTemplate, ResourceList, nullable};
+use super::map::{map, optional_map};
+use super::{LabelSelector, Labels, ObjectMeta, PodCondition, PodTemplate, ResourceList, nullable};
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::Deserialize;
@@ -26,6 +28,7 @@ pub struct Service {
 #[serde(default)]
 pub struct ServiceSpec {
     /// Absent selects nothing, empty everything.
+    #[serde(deserialize_with = "optional_map")]
     pub selector: Option<Labels>,
 }
 
@@ -43,8 +46,9 @@ pub struct ReplicationController {
 #[serde(default)]
 pub struct ReplicationControllerSpec {
     pub replicas: Option<i32>,
+    #[serde(deserialize_with = "optional_map")]
     pub selector: Option<Labels>,
-    pub template: Option<PodTemplate>,
+    pub template: Option<Box<PodTemplate>>,
 }
 
 /// A Deployment, ReplicaSet, StatefulSet or DaemonSet: the kind is the enum's around it.
@@ -62,10 +66,22 @@ pub struct Workload {
 pub struct WorkloadSpec {
     pub replicas: Option<i32>,
     pub selector: Option<LabelSelector>,
-    pub template: Option<PodTemplate>,
+    pub template: Option<Box<PodTemplate>>,
     /// Of a StatefulSet: each makes a claim `TEMPLATE-POD`.
     #[serde(deserialize_with = "nullable")]
     pub volume_claim_templates: Vec<ClaimTemplate>,
+    /// Of a `StatefulSet`.
+    #[serde(deserialize_with = "nullable")]
+    pub ordinals: Ordinals,
+}
+
+/// How a `StatefulSet` counts its pods.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Ordinals {
+    /// Number of the first pod.
+    #[serde(deserialize_with = "nullable")]
+    pub start: i32,
 }
 
 /// A claim template; its name alone is read so far.
@@ -82,6 +98,17 @@ pub struct Job {
     pub metadata: ObjectMeta,
     #[serde(deserialize_with = "nullable")]
     pub spec: JobSpec,
+    #[serde(deserialize_with = "nullable")]
+    pub status: JobStatus,
+}
+
+/// `status` of a Job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct JobStatus {
+    /// `Complete` or `Failed` ends the job.
+    #[serde(deserialize_with = "nullable")]
+    pub conditions: Vec<PodCondition>,
 }
 
 /// `spec` of a Job.
@@ -93,7 +120,9 @@ pub struct JobSpec {
     pub selector: Option<LabelSelector>,
     #[serde(deserialize_with = "nullable")]
     pub suspend: bool,
-    pub template: Option<PodTemplate>,
+    #[serde(deserialize_with = "nullable")]
+    pub manual_selector: bool,
+    pub template: Option<Box<PodTemplate>>,
 }
 
 /// A CronJob.
@@ -110,7 +139,9 @@ pub struct CronJob {
 #[serde(rename_all = "camelCase", default)]
 pub struct CronJobSpec {
     #[serde(deserialize_with = "nullable")]
-    pub job_template: JobTemplate,
+    pub suspend: bool,
+    #[serde(deserialize_with = "nullable")]
+    pub job_template: Box<JobTemplate>,
 }
 
 /// The job that a CronJob makes.
@@ -149,7 +180,7 @@ pub struct RuntimeClass {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Overhead {
-    #[serde(deserialize_with = "nullable")]
+    #[serde(deserialize_with = "map")]
     pub pod_fixed: ResourceList,
 }
 
@@ -157,7 +188,7 @@ pub struct Overhead {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RuntimeClassScheduling {
-    #[serde(deserialize_with = "nullable")]
+    #[serde(deserialize_with = "map")]
     pub node_selector: Labels,
     #[serde(deserialize_with = "nullable")]
     pub tolerations: Vec<super::Toleration>,
@@ -186,10 +217,18 @@ pub struct LimitRangeSpec {
 pub struct LimitRangeItem {
     #[serde(rename = "type", deserialize_with = "nullable")]
     pub type_: String,
-    #[serde(deserialize_with = "nullable")]
+    /// Gives the limits of containers that set none.
+    #[serde(deserialize_with = "map")]
     pub default: ResourceList,
-    #[serde(deserialize_with = "nullable")]
+    /// Gives the requests of containers that set none.
+    #[serde(deserialize_with = "map")]
     pub default_request: ResourceList,
+    /// Completes `default`.
+    #[serde(deserialize_with = "map")]
+    pub max: ResourceList,
+    /// Completes `defaultRequest`.
+    #[serde(deserialize_with = "map")]
+    pub min: ResourceList,
 }
 
 /// An object of a kind that is taken in but that no plugin reads yet.

@@ -1,0 +1,200 @@
+//! Sparse counts: (owner, slot) to a number above 0, with all slots of an owner in a chain.
+//!
+//! Owners are terms, images or host ports; slots are rows or topology domains. Memory follows what
+//! is counted, not owners times slots, and reading an owner costs its non-zero slots.
+
+use crate::capacity::CapacityExceeded;
+use crate::intern::{hash_pair, index_bytes, reserved_index};
+use alloc::vec::Vec;
+use hashbrown::HashTable;
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy)]
+struct Entry {
+    owner: u32,
+    slot: u32,
+    count: u32,
+    next: u32,
+    previous: u32,
+}
+
+/// Counts by owner and slot.
+pub(crate) struct Counts {
+    entries: Vec<Entry>,
+    /// First entry of each owner.
+    heads: Vec<u32>,
+    /// First vacant entry, chained by `next`.
+    vacant: u32,
+    vacant_count: usize,
+    index: HashTable<u32>,
+    limit: u32,
+    which: &'static str,
+}
+
+impl Counts {
+    /// Room for `limit` counts above 0 of owners below `owners`; `which` names the limit.
+    pub(crate) fn new(which: &'static str, owners: u32, limit: u32) -> Self {
+        let mut heads = Vec::new();
+        heads.resize(owners as usize, NONE);
+        Self {
+            entries: Vec::with_capacity(limit as usize),
+            heads,
+            vacant: NONE,
+            vacant_count: 0,
+            index: reserved_index(limit),
+            limit,
+            which,
+        }
+    }
+
+    /// Bytes of such a table.
+    pub(crate) const fn bytes(owners: u64, limit: u64) -> u64 {
+        limit * size_of::<Entry>() as u64 + owners * 4 + index_bytes(limit)
+    }
+
+    /// Refuses if fewer than `wanted` new counts fit.
+    pub(crate) fn check_room(&self, wanted: usize) -> Result<(), CapacityExceeded> {
+        let room = self.limit as usize - self.entries.len() + self.vacant_count;
+        if wanted > room {
+            return Err(CapacityExceeded {
+                which: self.which,
+                limit: u64::from(self.limit),
+            });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn count(&self, owner: u32, slot: u32) -> u32 {
+        self.find(owner, slot)
+            .map_or(0, |at| self.entries[at as usize].count)
+    }
+
+    /// Whether the owner has no count above 0.
+    pub(crate) fn is_empty(&self, owner: u32) -> bool {
+        self.heads[owner as usize] == NONE
+    }
+
+    /// Slots of the owner whose count is above 0, with it; in no particular order.
+    pub(crate) fn slots(&self, owner: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let mut at = self.heads[owner as usize];
+        core::iter::from_fn(move || {
+            let entry = self.entries.get(at as usize)?;
+            at = entry.next;
+            Some((entry.slot, entry.count))
+        })
+    }
+
+    /// Adds one. Room must have been checked; without it nothing happens.
+    pub(crate) fn increment(&mut self, owner: u32, slot: u32) {
+        let count = self.count(owner, slot);
+        self.set(owner, slot, count + 1);
+    }
+
+    /// Takes one away; the last one makes room.
+    pub(crate) fn decrement(&mut self, owner: u32, slot: u32) {
+        let count = self.count(owner, slot);
+        self.set(owner, slot, count.saturating_sub(1));
+    }
+
+    /// Sets the count; 0 removes it. Room for a new one must have been checked.
+    pub(crate) fn set(&mut self, owner: u32, slot: u32, count: u32) {
+        match self.find(owner, slot) {
+            Some(at) if count == 0 => self.unlink(at),
+            Some(at) => self.entries[at as usize].count = count,
+            None if count > 0 => self.link(owner, slot, count),
+            None => {}
+        }
+    }
+
+    /// Removes all counts of the owner.
+    pub(crate) fn clear(&mut self, owner: u32) {
+        while let Some(entry) = self.entries.get(self.heads[owner as usize] as usize) {
+            let at = self.heads[owner as usize];
+            debug_assert_eq!(entry.owner, owner);
+            self.unlink(at);
+        }
+    }
+
+    fn find(&self, owner: u32, slot: u32) -> Option<u32> {
+        self.index
+            .find(hash_pair(owner, slot), |at| {
+                let entry = &self.entries[*at as usize];
+                entry.owner == owner && entry.slot == slot
+            })
+            .copied()
+    }
+
+    fn link(&mut self, owner: u32, slot: u32, count: u32) {
+        let next = self.heads[owner as usize];
+        let entry = Entry {
+            owner,
+            slot,
+            count,
+            next,
+            previous: NONE,
+        };
+        let at = if let Some(vacant) = self.entries.get_mut(self.vacant as usize) {
+            let at = self.vacant;
+            self.vacant = vacant.next;
+            self.vacant_count -= 1;
+            *vacant = entry;
+            at
+        } else if self.entries.len() < self.limit as usize {
+            self.entries.push(entry);
+            self.entries.len() as u32 - 1
+        } else {
+            return;
+        };
+        if let Some(second) = self.entries.get_mut(next as usize) {
+            second.previous = at;
+        }
+        self.heads[owner as usize] = at;
+        let entries = &self.entries;
+        self.index.insert_unique(hash_pair(owner, slot), at, |at| {
+            let entry = &entries[*at as usize];
+            hash_pair(entry.owner, entry.slot)
+        });
+    }
+
+    fn unlink(&mut self, at: u32) {
+        let entry = self.entries[at as usize];
+        if let Ok(found) = self
+            .index
+            .find_entry(hash_pair(entry.owner, entry.slot), |other| *other == at)
+        {
+            found.remove();
+        }
+        match self.entries.get_mut(entry.previous as usize) {
+            Some(previous) => previous.next = entry.next,
+            None => self.heads[entry.owner as usize] = entry.next,
+        }
+        if let Some(next) = self.entries.get_mut(entry.next as usize) {
+            next.previous = entry.previous;
+        }
+        self.entries[at as usize].next = self.vacant;
+        self.vacant = at;
+        self.vacant_count += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_an_owner_come_and_go_and_leave_room() {
+        let mut counts = Counts::new("counts", 2, 3);
+        counts.increment(0, 7);
+        counts.increment(0, 7);
+        counts.increment(0, 9);
+        counts.increment(1, 7);
+        assert!(counts.check_room(1).is_err());
+        counts.decrement(0, 9);
+        assert_eq!(counts.slots(0).collect::<Vec<_>>(), [(7, 2)]);
+        counts.increment(1, 1);
+        counts.clear(1);
+        assert!(counts.is_empty(1) && counts.check_room(2).is_ok());
+        assert_eq!(counts.count(0, 7), 2);
+    }
+}

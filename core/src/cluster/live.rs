@@ -1,0 +1,460 @@
+//! Live classes: what one class makes of every node, kept between its pods.
+//!
+//! A class goes live when one of its pods is decided on. Then its verdicts that only node objects
+//! decide become one bit a node and plugin, its own terms are counted, and both are repaired when
+//! something changes. The coldest class makes room for a new one.
+
+mod terms;
+
+use super::{Cluster, NONE, NodeState};
+use crate::arena::Arena;
+use crate::capacity::{Capacities, CapacityExceeded};
+use crate::class::{ClassView, SPREAD_HARD, Section, flag};
+use crate::id::{ClassId, KeyId, TermId};
+use crate::plugins::{node_affinity, node_unschedulable, taint_toleration};
+use crate::selector::{self, TermNames};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Bits that a live class has for every node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Static {
+    /// Refused by NodeUnschedulable.
+    Unschedulable,
+    /// Refused by TaintToleration.
+    Taints,
+    /// Refused by the profile's added affinity.
+    AddedAffinity,
+    /// Refused by node selector or required node affinity, the pin aside.
+    Affinity,
+    /// Refused by NodeDeclaredFeatures.
+    Features,
+    /// Named by a term of required node affinity.
+    Named,
+}
+
+const STATICS: usize = Static::Named as usize + 1;
+
+/// Whether PreFilter of NodeAffinity narrows the search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Narrowing {
+    None,
+    /// To the rows of [`Static::Named`], or the pod's pin.
+    Names,
+    /// To no node at all: the terms' names contradict each other.
+    Conflict,
+}
+
+/// A live class. Its lists lie in one block of the arena, one after another.
+#[derive(Clone, Copy)]
+pub(crate) struct Slot {
+    class: ClassId,
+    used_at: u64,
+    block: (u32, u32),
+    felt: (u32, u32),
+    felt_version: u64,
+    selectors_version: u64,
+    /// Number of spread constraints, affinity groups, anti-affinity and preferred terms.
+    lengths: [u32; 4],
+    pub(crate) default_spread: bool,
+    pub(crate) narrowing: Narrowing,
+    /// The pod matches all of its own required affinity terms.
+    pub(crate) self_affine: bool,
+    /// A preferred node affinity term does not parse.
+    pub(crate) preferred_invalid: bool,
+    /// Some node has taints that count against the class.
+    pub(crate) has_taint_counts: bool,
+}
+
+/// A spread constraint in force, as stored: see [`Constraint::read`].
+const CONSTRAINT_WORDS: usize = 6;
+const GROUP_WORDS: usize = 2;
+const PREFERRED_WORDS: usize = 3;
+
+/// A spread constraint in force.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Constraint {
+    pub(crate) max_skew: i64,
+    pub(crate) key: KeyId,
+    flags: u32,
+    pub(crate) min_domains: u32,
+    /// Counts of matching pods by row; an empty selector counts nobody.
+    pub(crate) term: Option<TermId>,
+    /// 1 if the selector matches the pod itself.
+    pub(crate) self_match: i64,
+}
+
+const HOSTNAME: u32 = 1 << 8;
+
+impl Constraint {
+    fn read(words: &[u32]) -> Self {
+        Self {
+            max_skew: i64::from(words[0]),
+            key: KeyId(words[1]),
+            flags: words[2],
+            min_domains: words[3],
+            term: words[4].checked_sub(1).map(TermId),
+            self_match: i64::from(words[5]),
+        }
+    }
+
+    pub(crate) const fn is_hard(&self) -> bool {
+        self.flags & SPREAD_HARD != 0
+    }
+
+    pub(crate) const fn is_hostname(&self) -> bool {
+        self.flags & HOSTNAME != 0
+    }
+
+    pub(crate) const fn honors_affinity(&self) -> bool {
+        self.flags & crate::class::SPREAD_HONOR_AFFINITY != 0
+    }
+
+    pub(crate) const fn honors_taints(&self) -> bool {
+        self.flags & crate::class::SPREAD_HONOR_TAINTS != 0
+    }
+}
+
+pub(crate) struct Live {
+    pub(crate) slots: Vec<Slot>,
+    of_class: Vec<u32>,
+    bits: Vec<u64>,
+    taint_counts: Vec<u32>,
+    preferred: Vec<u32>,
+    words: Arena<u32>,
+    scratch: Vec<u32>,
+    clock: u64,
+    rows: usize,
+    limit: u32,
+    words_limit: u32,
+}
+
+impl Live {
+    pub(crate) fn new(capacities: &Capacities, rows: u32) -> Self {
+        let (slots, rows) = (capacities.live_classes as usize, rows as usize);
+        let mut of_class = Vec::new();
+        of_class.resize(capacities.classes as usize, NONE);
+        let bits = vec![0; slots * STATICS * rows / 64];
+        let taint_counts = vec![0; slots * rows];
+        let preferred = vec![0; slots * rows];
+        Self {
+            slots: Vec::with_capacity(slots),
+            of_class,
+            bits,
+            taint_counts,
+            preferred,
+            words: Arena::new(capacities.live_words as usize),
+            scratch: Vec::with_capacity(capacities.live_words as usize),
+            clock: 0,
+            rows,
+            limit: capacities.live_classes,
+            words_limit: capacities.live_words,
+        }
+    }
+
+    pub(crate) const fn bytes(capacities: &Capacities, rows: u64) -> u64 {
+        let slots = capacities.live_classes as u64;
+        slots * (size_of::<Slot>() as u64 + STATICS as u64 * rows / 8 + rows * 8)
+            + capacities.classes as u64 * 4
+            + capacities.live_words as u64 * 8
+    }
+
+    /// One bit a node.
+    pub(crate) fn bits(&self, slot: usize, kind: Static) -> &[u64] {
+        let words = self.rows / 64;
+        let start = (slot * STATICS + kind as usize) * words;
+        &self.bits[start..start + words]
+    }
+
+    /// Taints that count against the class in its score, by row.
+    pub(crate) fn taint_counts(&self, slot: usize) -> &[u32] {
+        &self.taint_counts[slot * self.rows..(slot + 1) * self.rows]
+    }
+
+    /// Sum of the weights of matching preferred node affinity terms, by row.
+    pub(crate) fn preferred(&self, slot: usize) -> &[u32] {
+        &self.preferred[slot * self.rows..(slot + 1) * self.rows]
+    }
+
+    fn list(&self, slot: usize, list: usize, words: usize) -> &[u32] {
+        const SIZES: [usize; 4] = [CONSTRAINT_WORDS, GROUP_WORDS, GROUP_WORDS, PREFERRED_WORDS];
+        let entry = &self.slots[slot];
+        let before: usize = (0..list)
+            .map(|list| entry.lengths[list] as usize * SIZES[list])
+            .sum();
+        let (start, len) = entry.block;
+        let all = self.words.slice(start, len as usize);
+        &all[before..before + entry.lengths[list] as usize * words]
+    }
+
+    pub(crate) fn constraints(&self, slot: usize) -> impl Iterator<Item = Constraint> + '_ {
+        self.list(slot, 0, CONSTRAINT_WORDS)
+            .chunks_exact(CONSTRAINT_WORDS)
+            .map(Constraint::read)
+    }
+
+    /// Required affinity: for each distinct key, the count of pods that match all terms.
+    pub(crate) fn affinity(&self, slot: usize) -> impl Iterator<Item = (TermId, KeyId)> + '_ {
+        groups(self.list(slot, 1, GROUP_WORDS))
+    }
+
+    /// Required anti-affinity, term by term.
+    pub(crate) fn anti_affinity(&self, slot: usize) -> impl Iterator<Item = (TermId, KeyId)> + '_ {
+        groups(self.list(slot, 2, GROUP_WORDS))
+    }
+
+    /// Preferred terms with their weight, below 0 for anti-affinity.
+    pub(crate) fn preferred_terms(
+        &self,
+        slot: usize,
+    ) -> impl Iterator<Item = (TermId, KeyId, i64)> + '_ {
+        let words = self
+            .list(slot, 3, PREFERRED_WORDS)
+            .chunks_exact(PREFERRED_WORDS);
+        words.map(|words| {
+            (
+                TermId(words[0]),
+                KeyId(words[1]),
+                i64::from(words[2].cast_signed()),
+            )
+        })
+    }
+
+    /// Terms that other pods carry and that select pods of the class.
+    pub(crate) fn felt(&self, slot: usize) -> impl Iterator<Item = TermId> + '_ {
+        let (start, len) = self.slots[slot].felt;
+        self.words
+            .slice(start, len as usize)
+            .iter()
+            .copied()
+            .map(TermId)
+    }
+
+    /// Some live class.
+    pub(super) fn first_class(&self) -> Option<ClassId> {
+        self.slots.first().map(|slot| slot.class)
+    }
+
+    /// Forgets what was known of a node that went.
+    pub(crate) fn clear_row(&mut self, row: usize) {
+        let words = self.rows / 64;
+        for place in 0..self.slots.len() * STATICS {
+            self.bits[place * words + row / 64] &= !(1 << (row % 64));
+        }
+    }
+
+    fn insert(&mut self, from: usize) -> Result<(u32, u32), CapacityExceeded> {
+        let list = &self.scratch[from..];
+        let full = CapacityExceeded {
+            which: "live_words",
+            limit: u64::from(self.words_limit),
+        };
+        Ok((self.words.insert(list).ok_or(full)?, list.len() as u32))
+    }
+
+    fn push(&mut self, word: u32) -> Result<(), CapacityExceeded> {
+        if self.scratch.len() >= self.words_limit as usize {
+            return Err(CapacityExceeded {
+                which: "live_words",
+                limit: u64::from(self.words_limit),
+            });
+        }
+        self.scratch.push(word);
+        Ok(())
+    }
+}
+
+fn groups(words: &[u32]) -> impl Iterator<Item = (TermId, KeyId)> + '_ {
+    words
+        .chunks_exact(GROUP_WORDS)
+        .map(|words| (TermId(words[0]), KeyId(words[1])))
+}
+
+impl Cluster {
+    /// The class' slot, which it takes if it has none.
+    pub(crate) fn make_live(&mut self, class: ClassId) -> Result<usize, CapacityExceeded> {
+        self.live.clock += 1;
+        let mut slot = self.live.of_class[class.index()];
+        if let Some(entry) = self.live.slots.get(slot as usize)
+            && entry.default_spread
+            && entry.selectors_version != self.objects.selectors_version
+        {
+            self.drop_live(class);
+            slot = NONE;
+        }
+        if slot == NONE {
+            slot = self.take_slot(class)?;
+        }
+        let slot = slot as usize;
+        self.live.slots[slot].used_at = self.live.clock;
+        if self.live.slots[slot].felt_version != self.terms.carried_version {
+            self.find_felt(slot)?;
+        }
+        Ok(slot)
+    }
+
+    /// Gives up the class' slot, if it has one.
+    pub(super) fn drop_live(&mut self, class: ClassId) {
+        let slot = core::mem::replace(&mut self.live.of_class[class.index()], NONE) as usize;
+        let Some(entry) = self.live.slots.get(slot).copied() else {
+            return;
+        };
+        let (start, len) = entry.block;
+        self.live.scratch.clear();
+        let block = self.live.words.slice(start, len as usize);
+        self.live.scratch.extend_from_slice(block);
+        self.release_scratch(entry.lengths);
+        self.live
+            .words
+            .remove(entry.block.0, entry.block.1 as usize);
+        self.live.words.remove(entry.felt.0, entry.felt.1 as usize);
+        // The last slot moves into the gap, so that slots in use stay together.
+        let last = self.live.slots.len() - 1;
+        if slot != last {
+            let moved = self.live.slots[last].class;
+            self.live.slots[slot] = self.live.slots[last];
+            self.live.of_class[moved.index()] = slot as u32;
+            let (words, rows) = (self.live.rows / 64 * STATICS, self.live.rows);
+            self.live
+                .bits
+                .copy_within(last * words..(last + 1) * words, slot * words);
+            self.live
+                .taint_counts
+                .copy_within(last * rows..(last + 1) * rows, slot * rows);
+            self.live
+                .preferred
+                .copy_within(last * rows..(last + 1) * rows, slot * rows);
+        }
+        self.live.slots.pop();
+    }
+
+    /// Repairs all live classes' bits of a node that came or changed.
+    pub(super) fn refresh_live_row(&mut self, row: usize) {
+        for slot in 0..self.live.slots.len() {
+            self.judge_row(slot, row);
+        }
+    }
+
+    fn take_slot(&mut self, class: ClassId) -> Result<u32, CapacityExceeded> {
+        if self.live.slots.len() >= self.live.limit as usize {
+            let coldest = self.live.slots.iter().min_by_key(|slot| slot.used_at);
+            match coldest.map(|slot| slot.class) {
+                Some(coldest) => self.drop_live(coldest),
+                None => {
+                    return Err(CapacityExceeded {
+                        which: "live_classes",
+                        limit: u64::from(self.live.limit),
+                    });
+                }
+            }
+        }
+        let slot = self.live.slots.len();
+        let view = self.classes.view(class);
+        self.live.slots.push(Slot {
+            class,
+            used_at: 0,
+            block: (0, 0),
+            felt: (0, 0),
+            felt_version: u64::MAX,
+            selectors_version: self.objects.selectors_version,
+            lengths: [0; 4],
+            default_spread: view.section(Section::Spread).is_empty(),
+            narrowing: narrowing(view),
+            self_affine: self.is_self_affine(view),
+            preferred_invalid: node_affinity::has_invalid_preferred(view),
+            has_taint_counts: false,
+        });
+        self.live.of_class[class.index()] = slot as u32;
+        // Both blocks are there from the start, so that dropping the slot needs no cases.
+        self.live.scratch.clear();
+        let result = self.live.insert(0).and_then(|felt| {
+            self.live.slots[slot].felt = felt;
+            let mut lengths = [0; 4];
+            let found = self.find_terms(class, &mut lengths);
+            let block = self.live.insert(0);
+            if let (Ok(()), Ok(block)) = (found, block) {
+                self.live.slots[slot].block = block;
+                self.live.slots[slot].lengths = lengths;
+                return Ok(());
+            }
+            self.release_scratch(lengths);
+            if let Ok((start, len)) = block {
+                self.live.words.remove(start, len as usize);
+            }
+            self.live.words.remove(felt.0, felt.1 as usize);
+            found.and(block.map(|_| ()))
+        });
+        if let Err(full) = result {
+            self.live.slots.pop();
+            self.live.of_class[class.index()] = NONE;
+            return Err(full);
+        }
+        for row in 0..self.nodes.len() {
+            self.judge_row(slot, row);
+        }
+        Ok(slot as u32)
+    }
+
+    /// What the slot's class makes of one node, from the node object alone.
+    fn judge_row(&mut self, slot: usize, row: usize) {
+        if self.nodes[row].state != NodeState::Present {
+            return;
+        }
+        let class = self.live.slots[slot].class;
+        let view = self.classes.view(class);
+        let profile = view
+            .class
+            .profile
+            .map(|profile| &self.profiles[profile.index()]);
+        let facts = self.facts(row);
+        let taints = self.taint_words(row);
+        let node = &self.nodes[row];
+        let added = profile
+            .and_then(|profile| profile.added_required)
+            .map(|record| self.profile_records.words(record));
+        let refused = [
+            node_unschedulable::refuses(view, node.unschedulable, &self.known),
+            taint_toleration::refuses(view, taints),
+            added.is_some_and(|terms| !node_affinity::any_term(terms, facts, &self.texts)),
+            node_affinity::refuses(view, facts, &self.texts),
+            view.class.features & !node.features != 0,
+            node_affinity::names(view, facts.name),
+        ];
+        let count = taint_toleration::count(view, taints);
+        let added = profile
+            .and_then(|profile| profile.added_preferred)
+            .map_or(&[][..], |record| {
+                self.profile_records.words(record).get(1..).unwrap_or(&[])
+            });
+        let preferred = node_affinity::preferred(view, added, facts, &self.texts);
+        let words = self.live.rows / 64;
+        for (kind, refused) in refused.into_iter().enumerate() {
+            let word = &mut self.live.bits[(slot * STATICS + kind) * words + row / 64];
+            *word = *word & !(1 << (row % 64)) | u64::from(refused) << (row % 64);
+        }
+        self.live.taint_counts[slot * self.live.rows + row] = count;
+        self.live.preferred[slot * self.live.rows + row] = preferred;
+        self.live.slots[slot].has_taint_counts |= count > 0;
+    }
+}
+
+fn narrowing(view: ClassView<'_>) -> Narrowing {
+    if view.class.has(flag::PINNED) {
+        return Narrowing::Names;
+    }
+    let terms = view.section(Section::RequiredNodeAffinity);
+    let mut any_name = false;
+    for term in selector::items(terms) {
+        match selector::term_names(term) {
+            TermNames::Any => return Narrowing::None,
+            TermNames::One(_) => any_name = true,
+            TermNames::Contradiction => {}
+        }
+    }
+    match (terms.is_empty(), any_name) {
+        (true, _) => Narrowing::None,
+        (false, true) => Narrowing::Names,
+        (false, false) => Narrowing::Conflict,
+    }
+}

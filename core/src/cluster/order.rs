@@ -1,0 +1,279 @@
+//! Upstream's node order: zones in turn, rebuilt only when the set of nodes changes.
+//!
+//! Mirrors `backend/cache/node_tree.go` and `Cache.UpdateSnapshot` of kube-scheduler: a node that
+//! changes its zone, or is deleted and added again between two cycles, moves in the tree at once
+//! but keeps its place in the list until the next rebuild.
+
+use crate::intern::Word;
+use alloc::vec::Vec;
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy)]
+struct Zone {
+    /// Region and zone, 0 for an absent or empty one.
+    key: [Word; 2],
+    first: u32,
+    last: u32,
+    next: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    zone: u32,
+    previous: u32,
+    next: u32,
+    /// Next row of the zone while the list is built.
+    cursor_of_zone: u32,
+    listed: bool,
+}
+
+/// The tree of zones and the list made from it.
+pub(crate) struct Order {
+    places: Vec<Place>,
+    zones: Vec<Zone>,
+    vacant_zones: Vec<u32>,
+    first_zone: u32,
+    last_zone: u32,
+    /// Rows in snapshot order.
+    list: Vec<u32>,
+    preview: Vec<u32>,
+    previewed: bool,
+    /// A row is in the tree but not in the list, or the reverse.
+    stale: bool,
+}
+
+impl Order {
+    pub(crate) fn new(rows: u32) -> Self {
+        let vacant = Place {
+            zone: NONE,
+            previous: NONE,
+            next: NONE,
+            cursor_of_zone: NONE,
+            listed: false,
+        };
+        let mut places = Vec::new();
+        places.resize(rows as usize, vacant);
+        Self {
+            places,
+            zones: Vec::with_capacity(rows as usize),
+            vacant_zones: Vec::with_capacity(rows as usize),
+            first_zone: NONE,
+            last_zone: NONE,
+            list: Vec::with_capacity(rows as usize),
+            preview: Vec::with_capacity(rows as usize),
+            previewed: false,
+            stale: false,
+        }
+    }
+
+    pub(crate) const fn bytes(rows: u64) -> u64 {
+        rows * (size_of::<Place>() + size_of::<Zone>() + 12) as u64
+    }
+
+    /// Rows in snapshot order: as of the last [`Self::rebuild`], or of the preview that a question
+    /// is asked on.
+    pub(crate) fn list(&self) -> &[u32] {
+        if self.previewed {
+            &self.preview
+        } else {
+            &self.list
+        }
+    }
+
+    /// Whether the row stands in the list, though perhaps no more in the tree.
+    pub(crate) fn is_listed(&self, row: u32) -> bool {
+        self.places[row as usize].listed
+    }
+
+    /// Whether the list must be rebuilt before the next cycle.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.stale && !self.is_settled()
+    }
+
+    /// Adds a row at the end of its zone.
+    pub(crate) fn add(&mut self, row: u32, key: [Word; 2]) {
+        let zone = self.zone(key);
+        let last = self.zones[zone as usize].last;
+        let place = &mut self.places[row as usize];
+        place.zone = zone;
+        place.previous = last;
+        place.next = NONE;
+        self.stale |= !place.listed;
+        match self.places.get_mut(last as usize) {
+            Some(last) => last.next = row,
+            None => self.zones[zone as usize].first = row,
+        }
+        self.zones[zone as usize].last = row;
+    }
+
+    /// Takes a row out of the tree; an emptied zone loses its place.
+    pub(crate) fn remove(&mut self, row: u32) {
+        let Place {
+            zone,
+            previous,
+            next,
+            listed,
+            ..
+        } = self.places[row as usize];
+        self.stale |= listed;
+        match self.places.get_mut(previous as usize) {
+            Some(previous) => previous.next = next,
+            None => self.zones[zone as usize].first = next,
+        }
+        match self.places.get_mut(next as usize) {
+            Some(next) => next.previous = previous,
+            None => self.zones[zone as usize].last = previous,
+        }
+        self.places[row as usize].zone = NONE;
+        if self.zones[zone as usize].first == NONE {
+            self.remove_zone(zone);
+        }
+    }
+
+    /// Moves a row to the end of another zone; the list stays.
+    pub(crate) fn relocate(&mut self, row: u32, key: [Word; 2]) {
+        let stale = self.stale;
+        self.remove(row);
+        self.add(row, key);
+        self.stale = stale;
+    }
+
+    /// Zone of a row: region and zone.
+    pub(crate) fn zone_of(&self, row: u32) -> [Word; 2] {
+        self.zones
+            .get(self.places[row as usize].zone as usize)
+            .map_or([0; 2], |zone| zone.key)
+    }
+
+    /// Whether every listed row is in the tree and the reverse; then the list may stay.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.places
+            .iter()
+            .all(|place| place.listed == (place.zone != NONE))
+    }
+
+    /// Makes the list anew.
+    pub(crate) fn rebuild(&mut self) {
+        for row in &self.list {
+            self.places[*row as usize].listed = false;
+        }
+        let mut list = core::mem::take(&mut self.list);
+        self.write_list(&mut list);
+        for row in &list {
+            self.places[*row as usize].listed = true;
+        }
+        self.list = list;
+        self.stale = false;
+    }
+
+    /// Shows the list as the next rebuild would make it, until [`Self::end_preview`]: for a
+    /// question that must change nothing.
+    pub(crate) fn preview(&mut self) {
+        let mut list = core::mem::take(&mut self.preview);
+        self.write_list(&mut list);
+        self.preview = list;
+        self.previewed = true;
+    }
+
+    pub(crate) fn end_preview(&mut self) {
+        self.previewed = false;
+    }
+
+    fn write_list(&mut self, list: &mut Vec<u32>) {
+        list.clear();
+        let mut zone = self.first_zone;
+        while let Some(entry) = self.zones.get(zone as usize) {
+            // The zone's cursor lives in its first row's place.
+            self.places[entry.first as usize].cursor_of_zone = entry.first;
+            zone = entry.next;
+        }
+        loop {
+            let before = list.len();
+            let mut zone = self.first_zone;
+            while let Some(entry) = self.zones.get(zone as usize).copied() {
+                let row = self.places[entry.first as usize].cursor_of_zone;
+                if let Some(place) = self.places.get(row as usize) {
+                    self.places[entry.first as usize].cursor_of_zone = place.next;
+                    list.push(row);
+                }
+                zone = entry.next;
+            }
+            if list.len() == before {
+                break;
+            }
+        }
+    }
+
+    fn zone(&mut self, key: [Word; 2]) -> u32 {
+        let mut zone = self.first_zone;
+        while let Some(entry) = self.zones.get(zone as usize) {
+            if entry.key == key {
+                return zone;
+            }
+            zone = entry.next;
+        }
+        let new = Zone {
+            key,
+            first: NONE,
+            last: NONE,
+            next: NONE,
+        };
+        let id = if let Some(id) = self.vacant_zones.pop() {
+            self.zones[id as usize] = new;
+            id
+        } else {
+            self.zones.push(new);
+            self.zones.len() as u32 - 1
+        };
+        match self.zones.get_mut(self.last_zone as usize) {
+            Some(last) => last.next = id,
+            None => self.first_zone = id,
+        }
+        self.last_zone = id;
+        id
+    }
+
+    fn remove_zone(&mut self, zone: u32) {
+        let next = self.zones[zone as usize].next;
+        let mut previous = NONE;
+        let mut at = self.first_zone;
+        while at != zone {
+            previous = at;
+            at = self.zones[at as usize].next;
+        }
+        match self.zones.get_mut(previous as usize) {
+            Some(entry) => entry.next = next,
+            None => self.first_zone = next,
+        }
+        if self.last_zone == zone {
+            self.last_zone = previous;
+        }
+        self.vacant_zones.push(zone);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(order: &mut Order) -> Vec<u32> {
+        order.rebuild();
+        order.list().to_vec()
+    }
+
+    #[test]
+    fn zones_take_turns_and_an_emptied_zone_returns_at_the_end() {
+        let mut order = Order::new(8);
+        for (row, zone) in [(0, 1), (1, 1), (2, 2), (3, 1)] {
+            order.add(row, [0, zone]);
+        }
+        assert_eq!(list(&mut order), [0, 2, 1, 3]);
+        order.remove(2);
+        order.remove(0);
+        order.add(0, [0, 1]);
+        order.add(2, [0, 2]);
+        assert_eq!(order.list(), [0, 2, 1, 3]);
+        assert_eq!(list(&mut order), [1, 2, 3, 0]);
+    }
+}

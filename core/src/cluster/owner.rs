@@ -1,0 +1,278 @@
+//! Namespaces, Services and the owners of pods: what selectors are resolved against.
+
+use crate::capacity::CapacityExceeded;
+use crate::class::{ClassView, OwnerKind};
+use crate::id::TextId;
+use crate::intern::{
+    Records, Texts, Word, Writer, hash_words, index_bytes, reserved_index, text_word,
+};
+use crate::object::Object;
+use crate::selector::{self, LabelsView};
+use alloc::vec::Vec;
+use hashbrown::HashTable;
+
+/// Kinds in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum ObjectKind {
+    Namespace,
+    Service,
+    ReplicationController,
+    ReplicaSet,
+    StatefulSet,
+}
+
+impl ObjectKind {
+    /// The kind of an object that is kept in the table.
+    pub(crate) const fn of(object: &Object) -> Option<Self> {
+        Some(match object {
+            Object::Namespace(_) => Self::Namespace,
+            Object::Service(_) => Self::Service,
+            Object::ReplicationController(_) => Self::ReplicationController,
+            Object::ReplicaSet(_) => Self::ReplicaSet,
+            Object::StatefulSet(_) => Self::StatefulSet,
+            _ => return None,
+        })
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    /// Kind, namespace and name.
+    key: [Word; 3],
+    record: u32,
+    used: bool,
+}
+
+/// Objects by kind, namespace and name, each with one record: a namespace's labels, a Service's
+/// or ReplicationController's pairs as a selector, another owner's selector.
+pub(crate) struct Objects {
+    entries: Vec<Entry>,
+    vacant: Vec<u32>,
+    index: HashTable<u32>,
+    pub(crate) records: Records,
+    limit: u32,
+    /// Services in the table, which every default selector has to look through.
+    services: u32,
+    /// Moves whenever a Service or an owner changes.
+    pub(crate) selectors_version: u64,
+}
+
+impl Objects {
+    pub(crate) fn new(limit: u32, words: u64) -> Self {
+        Self {
+            entries: Vec::with_capacity(limit as usize),
+            vacant: Vec::with_capacity(limit as usize),
+            index: reserved_index(limit),
+            records: Records::new(["objects", "object_words"], limit, words),
+            limit,
+            services: 0,
+            selectors_version: 0,
+        }
+    }
+
+    pub(crate) const fn bytes(limit: u64) -> u64 {
+        limit * (size_of::<Entry>() as u64 + 4) + index_bytes(limit)
+    }
+
+    /// Labels of a namespace that is there as an object.
+    pub(crate) fn namespace_labels(&self, name: TextId) -> Option<LabelsView<'_>> {
+        let at = self.find(ObjectKind::Namespace, 0, text_word(name))?;
+        Some(LabelsView(self.records.words(self.entries[at].record)))
+    }
+
+    /// Kind, namespace and name of every object, with its record.
+    pub(crate) fn all(&self) -> impl Iterator<Item = ([Word; 3], &[Word])> {
+        let used = self.entries.iter().filter(|entry| entry.used);
+        used.map(|entry| (entry.key, self.records.words(entry.record)))
+    }
+
+    /// Whether the object is there.
+    pub(crate) fn contains(&self, kind: ObjectKind, namespace: Word, name: Word) -> bool {
+        self.find(kind, namespace, name).is_some()
+    }
+
+    /// Stores what `writer` holds as the object's record. Texts of the key are held by the entry.
+    pub(crate) fn set(
+        &mut self,
+        kind: ObjectKind,
+        namespace: &str,
+        name: &str,
+        writer: &mut Writer,
+        texts: &mut Texts,
+    ) -> Result<(), CapacityExceeded> {
+        let (record, _) = writer.finish(&mut self.records, texts)?;
+        let result = self.insert(kind, namespace, name, record, texts);
+        if result.is_err() {
+            self.records.release(record, texts);
+        }
+        result
+    }
+
+    fn insert(
+        &mut self,
+        kind: ObjectKind,
+        namespace: &str,
+        name: &str,
+        record: u32,
+        texts: &mut Texts,
+    ) -> Result<(), CapacityExceeded> {
+        let namespace = if kind == ObjectKind::Namespace {
+            0
+        } else {
+            text_word(texts.intern(namespace)?)
+        };
+        let name = match texts.intern(name) {
+            Ok(name) => text_word(name),
+            Err(full) => {
+                crate::intern::release_texts(&[namespace], texts);
+                return Err(full);
+            }
+        };
+        if let Some(at) = self.find(kind, namespace, name) {
+            crate::intern::release_texts(&[namespace, name], texts);
+            let old = core::mem::replace(&mut self.entries[at].record, record);
+            self.records.release(old, texts);
+        } else {
+            let entry = Entry {
+                key: [kind as Word, namespace, name],
+                record,
+                used: true,
+            };
+            let at = if let Some(at) = self.vacant.pop() {
+                self.entries[at as usize] = entry;
+                at
+            } else if self.entries.len() < self.limit as usize {
+                self.entries.push(entry);
+                self.entries.len() as u32 - 1
+            } else {
+                crate::intern::release_texts(&[namespace, name], texts);
+                return Err(CapacityExceeded {
+                    which: "objects",
+                    limit: u64::from(self.limit),
+                });
+            };
+            self.services += u32::from(kind == ObjectKind::Service);
+            let entries = &self.entries;
+            self.index.insert_unique(hash_words(&entry.key), at, |at| {
+                hash_words(&entries[*at as usize].key)
+            });
+        }
+        self.touch(kind);
+        Ok(())
+    }
+
+    /// Removes an object; whether it was there.
+    pub(crate) fn remove(
+        &mut self,
+        kind: ObjectKind,
+        namespace: Word,
+        name: Word,
+        texts: &mut Texts,
+    ) -> bool {
+        let Some(at) = self.find(kind, namespace, name) else {
+            return false;
+        };
+        let entry = self.entries[at];
+        if let Ok(found) = self
+            .index
+            .find_entry(hash_words(&entry.key), |other| *other as usize == at)
+        {
+            found.remove();
+        }
+        self.entries[at].used = false;
+        self.vacant.push(at as u32);
+        self.services -= u32::from(kind == ObjectKind::Service);
+        self.records.release(entry.record, texts);
+        crate::intern::release_texts(&entry.key, texts);
+        self.touch(kind);
+        true
+    }
+
+    /// Writes the selector that default spreading uses for `class`, as requirements without their
+    /// count: pairs of every Service that selects its pods, then its owner's selector.
+    ///
+    /// Mirrors `DefaultSelector` in `plugins/helper/spread.go`; of two Services with one key the
+    /// later in the table wins, where upstream leaves it to chance.
+    pub(crate) fn write_default_selector(
+        &self,
+        class: ClassView<'_>,
+        writer: &mut Writer,
+        texts: &mut Texts,
+    ) -> Result<(), CapacityExceeded> {
+        let start = writer.len();
+        selector::write_requirements_header(writer)?;
+        let namespace = text_word(class.class.namespace);
+        if self.services > 0 {
+            for entry in &self.entries {
+                if !entry.used || entry.key[..2] != [ObjectKind::Service as Word, namespace] {
+                    continue;
+                }
+                let pairs = self.records.words(entry.record);
+                if matches!(pairs.split_first(), Some((1, pairs)) if selector::pairs_hold(pairs, class.labels()))
+                {
+                    Self::merge_pairs(&pairs[1..], start, writer, texts)?;
+                }
+            }
+        }
+        let (kind, name) = class.class.owner;
+        let Some(name) = name else {
+            return Ok(());
+        };
+        let kind = match kind {
+            OwnerKind::ReplicationController => ObjectKind::ReplicationController,
+            OwnerKind::ReplicaSet => ObjectKind::ReplicaSet,
+            OwnerKind::StatefulSet => ObjectKind::StatefulSet,
+            OwnerKind::Other => return Ok(()),
+        };
+        let Some(at) = self.find(kind, namespace, text_word(name)) else {
+            return Ok(());
+        };
+        let record = self.records.words(self.entries[at].record);
+        match record.split_first() {
+            Some((1, words)) if kind == ObjectKind::ReplicationController => {
+                Self::merge_pairs(words, start, writer, texts)
+            }
+            Some((1, words)) => writer.copy(texts, words),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds pairs as requirements; one whose key stands there already replaces its value.
+    fn merge_pairs(
+        pairs: &[Word],
+        start: usize,
+        writer: &mut Writer,
+        texts: &mut Texts,
+    ) -> Result<(), CapacityExceeded> {
+        // `[key, In, 1, value]` after the header's one word.
+        for pair in pairs.chunks_exact(2) {
+            let there = writer.words()[start + 1..]
+                .chunks_exact(4)
+                .position(|own| own[0] == pair[0]);
+            if let Some(at) = there {
+                writer.replace_text(texts, start + 1 + at * 4 + 3, pair[1]);
+            } else {
+                writer.copy(texts, &pair[..1])?;
+                writer.number(0)?;
+                writer.number(1)?;
+                writer.copy(texts, &pair[1..])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn touch(&mut self, kind: ObjectKind) {
+        if kind != ObjectKind::Namespace {
+            self.selectors_version += 1;
+        }
+    }
+
+    fn find(&self, kind: ObjectKind, namespace: Word, name: Word) -> Option<usize> {
+        let key = [kind as Word, namespace, name];
+        let at = self
+            .index
+            .find(hash_words(&key), |at| self.entries[*at as usize].key == key)?;
+        Some(*at as usize)
+    }
+}

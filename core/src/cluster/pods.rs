@@ -1,0 +1,586 @@
+//! Pods: their rows and classes, and the room that they take on their node.
+
+use super::{ClassLinks, Cluster, NONE};
+use crate::capacity::CapacityExceeded;
+use crate::class::{Class, Section, pin_of};
+use crate::id::{ClassId, PodId, ProfileId, TermId};
+use crate::intern::{Word, hash_pair, release_texts, text_word};
+use crate::kernel::{CPU, EPHEMERAL, MEMORY};
+use crate::object::Pod;
+use crate::scheduler::ApplyError;
+use crate::selector;
+
+/// Where a pod is.
+///
+/// ```text
+/// Pending --assume--> Assumed --(seen with nodeName)--> Bound <--(node arrives)-- Orphan
+///    ^                   |                                 \-----(node goes)----->/
+///    \------forget-------/
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PodState {
+    Vacant,
+    Pending,
+    /// Placed by us, not yet seen with its node's name.
+    Assumed,
+    Bound,
+    /// Names a node that is not there.
+    Orphan,
+}
+
+/// What is known of a pod beside its class.
+#[derive(Clone, Copy)]
+pub(crate) struct PodRow {
+    pub(crate) state: PodState,
+    pub(crate) class: ClassId,
+    pub(crate) priority: i32,
+    /// Node the pod takes room on.
+    pub(crate) row: u32,
+    pub(crate) namespace: Word,
+    pub(crate) name: Word,
+    /// 0: none.
+    pub(crate) uid: Word,
+    /// `spec.nodeName`; 0: none.
+    pub(super) node_name: Word,
+    /// Name of the node that its affinity pins it to; 0: none.
+    pub(crate) pin: Word,
+    next: u32,
+    previous: u32,
+    /// The next pod of the class that is on a node.
+    pub(super) class_next: u32,
+    class_previous: u32,
+}
+
+impl PodRow {
+    const VACANT: Self = Self {
+        state: PodState::Vacant,
+        class: ClassId(NONE),
+        priority: 0,
+        row: NONE,
+        namespace: 0,
+        name: 0,
+        uid: 0,
+        node_name: 0,
+        pin: 0,
+        next: NONE,
+        previous: NONE,
+        class_next: NONE,
+        class_previous: NONE,
+    };
+}
+
+impl Cluster {
+    pub(crate) fn find_pod(&self, namespace: &str, name: &str) -> Option<PodId> {
+        let namespace = selector::word_of(&self.texts, namespace)?;
+        let name = selector::word_of(&self.texts, name)?;
+        self.find_pod_words(namespace, name)
+    }
+
+    fn find_pod_words(&self, namespace: Word, name: Word) -> Option<PodId> {
+        let at = self.pod_index.find(hash_pair(namespace, name), |at| {
+            let pod = &self.pods[*at as usize];
+            pod.namespace == namespace && pod.name == name
+        })?;
+        Some(PodId(*at))
+    }
+
+    pub(crate) fn add_pod(&mut self, pod: &Pod) -> Result<PodId, ApplyError> {
+        if pod.metadata.name.is_empty() {
+            return Err(ApplyError::NoName);
+        }
+        if self
+            .find_pod(&pod.metadata.namespace, &pod.metadata.name)
+            .is_some()
+        {
+            return Err(ApplyError::AlreadyExists);
+        }
+        if self.pod_count >= self.capacities.pods {
+            return Err(CapacityExceeded {
+                which: "pods",
+                limit: u64::from(self.capacities.pods),
+            }
+            .into());
+        }
+        let class = self.intern_class(pod)?;
+        let row = self.row_of_name(&pod.spec.node_name);
+        let words = self
+            .check_place(class, row)
+            .and_then(|()| self.intern_identity(pod))
+            .inspect_err(|_| self.release_class(class))?;
+        let entry = PodRow {
+            state: PodState::Pending,
+            class,
+            priority: pod.spec.priority.unwrap_or(0),
+            namespace: words[0],
+            name: words[1],
+            uid: words[2],
+            node_name: words[3],
+            pin: words[4],
+            ..PodRow::VACANT
+        };
+        let at = if let Some(at) = self.vacant_pods.pop() {
+            self.pods[at as usize] = entry;
+            at
+        } else {
+            self.pods.push(entry);
+            self.pods.len() as u32 - 1
+        };
+        let pods = &self.pods;
+        self.pod_index
+            .insert_unique(hash_pair(entry.namespace, entry.name), at, |at| {
+                let pod = &pods[*at as usize];
+                hash_pair(pod.namespace, pod.name)
+            });
+        self.pod_count += 1;
+        self.settle(at, row);
+        Ok(PodId(at))
+    }
+
+    /// A bound or assumed pod keeps its node unless the object names another one.
+    pub(crate) fn update_pod(&mut self, pod: &Pod) -> Result<PodId, ApplyError> {
+        let Some(id) = self.find_pod(&pod.metadata.namespace, &pod.metadata.name) else {
+            return Err(ApplyError::NotFound);
+        };
+        let class = self.intern_class(pod)?;
+        let old = self.pods[id.index()];
+        let row = if pod.spec.node_name.is_empty() && old.row != NONE {
+            Some(old.row)
+        } else {
+            self.row_of_name(&pod.spec.node_name)
+        };
+        let words = self
+            .check_place(class, row)
+            .and_then(|()| self.intern_identity(pod))
+            .inspect_err(|_| self.release_class(class))?;
+        if old.row != NONE {
+            self.displace(id.0);
+        }
+        self.orphans -= u32::from(old.state == PodState::Orphan);
+        release_texts(
+            &[old.namespace, old.name, old.uid, old.node_name, old.pin],
+            &mut self.texts,
+        );
+        self.release_class(old.class);
+        let entry = &mut self.pods[id.index()];
+        entry.class = class;
+        entry.priority = pod.spec.priority.unwrap_or(0);
+        entry.uid = words[2];
+        entry.node_name = words[3];
+        entry.pin = words[4];
+        entry.state = PodState::Pending;
+        let assumed = old.row != NONE && words[3] == 0;
+        self.settle(id.0, row);
+        if assumed {
+            self.pods[id.index()].state = PodState::Assumed;
+        }
+        Ok(id)
+    }
+
+    pub(crate) fn remove_pod(&mut self, namespace: &str, name: &str) -> Result<PodId, ApplyError> {
+        let Some(id) = self.find_pod(namespace, name) else {
+            return Err(ApplyError::NotFound);
+        };
+        let pod = self.pods[id.index()];
+        if pod.row != NONE {
+            self.displace(id.0);
+        }
+        self.orphans -= u32::from(pod.state == PodState::Orphan);
+        if let Ok(found) = self
+            .pod_index
+            .find_entry(hash_pair(pod.namespace, pod.name), |at| *at == id.0)
+        {
+            found.remove();
+        }
+        release_texts(
+            &[pod.namespace, pod.name, pod.uid, pod.node_name, pod.pin],
+            &mut self.texts,
+        );
+        self.release_class(pod.class);
+        self.pods[id.index()] = PodRow::VACANT;
+        self.vacant_pods.push(id.0);
+        self.pod_count -= 1;
+        Ok(id)
+    }
+
+    /// Counts a pending pod on a node before the API server knows.
+    pub(crate) fn assume(&mut self, pod: PodId, row: u32) -> Result<(), CapacityExceeded> {
+        self.check_place(self.pods[pod.index()].class, Some(row))?;
+        self.place(pod.0, row);
+        self.pods[pod.index()].state = PodState::Assumed;
+        Ok(())
+    }
+
+    /// Takes a pod off its node, or from waiting for one; it is pending again and names no node.
+    pub(crate) fn forget(&mut self, pod: PodId) {
+        if self.pods[pod.index()].row != NONE {
+            self.displace(pod.0);
+        }
+        let entry = &mut self.pods[pod.index()];
+        if entry.state == PodState::Vacant {
+            return;
+        }
+        self.orphans -= u32::from(entry.state == PodState::Orphan);
+        entry.state = PodState::Pending;
+        let named = core::mem::take(&mut entry.node_name);
+        release_texts(&[named], &mut self.texts);
+    }
+
+    /// Takes a pod off its node for a question; [`Self::put_back`] undoes it. Neither makes the
+    /// node look changed.
+    pub(crate) fn lift(&mut self, pod: PodId) -> Option<(u32, PodState)> {
+        let entry = self.pods[pod.index()];
+        if entry.row == NONE {
+            return None;
+        }
+        self.unlink(pod.0);
+        Some((entry.row, entry.state))
+    }
+
+    pub(crate) fn put_back(&mut self, pod: PodId, (row, state): (u32, PodState)) {
+        self.link(pod.0, row);
+        self.pods[pod.index()].state = state;
+    }
+
+    /// Pods on a node, the latest first.
+    pub(crate) fn pods_on(&self, row: usize) -> impl Iterator<Item = PodId> + '_ {
+        let mut at = self.nodes[row].first_pod;
+        core::iter::from_fn(move || {
+            let pod = self.pods.get(at as usize)?;
+            let id = PodId(at);
+            at = pod.next;
+            Some(id)
+        })
+    }
+
+    /// The next pod on the same node.
+    pub(super) fn pod_after(&self, pod: PodId) -> Option<PodId> {
+        let next = self.pods[pod.index()].next;
+        (next != NONE).then_some(PodId(next))
+    }
+
+    fn row_of_name(&self, name: &str) -> Option<u32> {
+        if name.is_empty() {
+            None
+        } else {
+            self.find_node(name).map(|node| node.0)
+        }
+    }
+
+    /// Namespace, name, uid, node name and pin, each held once more.
+    fn intern_identity(&mut self, pod: &Pod) -> Result<[Word; 5], CapacityExceeded> {
+        let texts = [
+            pod.metadata.namespace.as_str(),
+            &pod.metadata.name,
+            &pod.metadata.uid,
+            &pod.spec.node_name,
+            pin_of(pod).unwrap_or_default(),
+        ];
+        let mut words = [0; 5];
+        for (at, text) in texts.into_iter().enumerate() {
+            if at >= 2 && text.is_empty() {
+                continue;
+            }
+            match self.texts.intern(text) {
+                Ok(id) => words[at] = text_word(id),
+                Err(full) => {
+                    release_texts(&words, &mut self.texts);
+                    return Err(full);
+                }
+            }
+        }
+        Ok(words)
+    }
+
+    /// Puts a pod that is pending so far where its node's name says.
+    fn settle(&mut self, at: u32, row: Option<u32>) {
+        match row {
+            Some(row) => {
+                self.place(at, row);
+                self.pods[at as usize].state = PodState::Bound;
+            }
+            None if self.pods[at as usize].node_name != 0 => {
+                self.pods[at as usize].state = PodState::Orphan;
+                self.orphans += 1;
+            }
+            None => {}
+        }
+    }
+
+    /// Refuses if a pod of the class cannot be counted on a node.
+    fn check_place(&self, class: ClassId, row: Option<u32>) -> Result<(), CapacityExceeded> {
+        if row.is_none() {
+            return Ok(());
+        }
+        let links = self.class_links[class.index()];
+        self.terms
+            .check_room(self.links.values(links.raises).count())?;
+        self.port_counts
+            .check_room(self.links.values(links.ports).count())
+    }
+
+    fn place(&mut self, at: u32, row: u32) {
+        self.link(at, row);
+        self.mark_dirty(row as usize);
+    }
+
+    fn displace(&mut self, at: u32) {
+        let row = self.pods[at as usize].row;
+        self.unlink(at);
+        self.mark_dirty(row as usize);
+    }
+
+    /// Counts a pod on a row and puts it at the head of the row's and its class' chains.
+    fn link(&mut self, at: u32, row: u32) {
+        self.count(at, row, true);
+        let class = self.pods[at as usize].class.index();
+        let next = core::mem::replace(&mut self.nodes[row as usize].first_pod, at);
+        let class_next = core::mem::replace(&mut self.class_links[class].first_pod, at);
+        if let Some(pod) = self.pods.get_mut(next as usize) {
+            pod.previous = at;
+        }
+        if let Some(pod) = self.pods.get_mut(class_next as usize) {
+            pod.class_previous = at;
+        }
+        let pod = &mut self.pods[at as usize];
+        pod.row = row;
+        pod.next = next;
+        pod.previous = NONE;
+        pod.class_next = class_next;
+        pod.class_previous = NONE;
+    }
+
+    fn unlink(&mut self, at: u32) {
+        let pod = self.pods[at as usize];
+        self.count(at, pod.row, false);
+        match self.pods.get_mut(pod.previous as usize) {
+            Some(previous) => previous.next = pod.next,
+            None => self.nodes[pod.row as usize].first_pod = pod.next,
+        }
+        if let Some(next) = self.pods.get_mut(pod.next as usize) {
+            next.previous = pod.previous;
+        }
+        match self.pods.get_mut(pod.class_previous as usize) {
+            Some(previous) => previous.class_next = pod.class_next,
+            None => self.class_links[pod.class.index()].first_pod = pod.class_next,
+        }
+        if let Some(next) = self.pods.get_mut(pod.class_next as usize) {
+            next.class_previous = pod.class_previous;
+        }
+        self.pods[at as usize].row = NONE;
+    }
+
+    /// Adds what the pod takes to the row, or takes it away.
+    fn count(&mut self, at: u32, row: u32, add: bool) {
+        let class_id = self.pods[at as usize].class;
+        let sign: i128 = if add { 1 } else { -1 };
+        let class = self.classes.view(class_id);
+        let amounts = class.class.amounts;
+        let (block, lane) = (&mut self.blocks[row as usize / 64], row as usize % 64);
+        for resource in [CPU, MEMORY, EPHEMERAL] {
+            block.requested[resource][lane] += sign * i128::from(amounts.status[resource]);
+        }
+        for resource in [CPU, MEMORY] {
+            block.non_zero[resource][lane] += sign * i128::from(amounts.non_zero[resource]);
+        }
+        block.pods[lane] = if add {
+            block.pods[lane] + 1
+        } else {
+            block.pods[lane] - 1
+        };
+        block.refresh(lane);
+        for scalar in class.scalars() {
+            let amount = sign * i128::from(scalar.status);
+            self.resources
+                .add_requested(scalar.resource, row as usize, amount);
+        }
+        let ports = self.class_links[class_id.index()].ports;
+        for port in self.links.values(ports) {
+            if add {
+                self.port_counts.increment(port, row);
+            } else {
+                self.port_counts.decrement(port, row);
+            }
+        }
+        self.raise(class_id, row, add);
+    }
+
+    /// Pods of a node that goes keep its name, and wait for it.
+    pub(super) fn orphan_pods(&mut self, row: usize) {
+        loop {
+            let first = self.pods_on(row).next();
+            let Some(pod) = first else {
+                return;
+            };
+            self.displace(pod.0);
+            let entry = &mut self.pods[pod.index()];
+            entry.state = PodState::Orphan;
+            // An assumed pod has no node name yet; it waits for its node all the same.
+            let name = self.nodes[row].name;
+            if entry.node_name == 0
+                && let Some(text) = crate::intern::word_text(name)
+            {
+                self.texts.retain(text);
+                entry.node_name = name;
+            }
+            self.orphans += 1;
+        }
+    }
+
+    /// Refuses if the pods that wait for the node `name` cannot be counted on it.
+    pub(super) fn check_orphans(&self, name: &str) -> Result<(), CapacityExceeded> {
+        if self.orphans == 0 {
+            return Ok(());
+        }
+        let Some(name) = selector::word_of(&self.texts, name) else {
+            return Ok(());
+        };
+        let (mut raises, mut ports) = (0, 0);
+        for pod in self.waiting_for(name) {
+            let links = self.class_links[self.pods[pod].class.index()];
+            raises += self.links.values(links.raises).count();
+            ports += self.links.values(links.ports).count();
+        }
+        self.terms.check_room(raises)?;
+        self.port_counts.check_room(ports)
+    }
+
+    pub(super) fn adopt_orphans(&mut self, row: u32) {
+        let name = self.nodes[row as usize].name;
+        while self.orphans > 0 {
+            let Some(at) = self.waiting_for(name).next() else {
+                return;
+            };
+            self.place(at as u32, row);
+            self.pods[at].state = PodState::Bound;
+            self.orphans -= 1;
+        }
+    }
+
+    fn waiting_for(&self, name: Word) -> impl Iterator<Item = usize> + '_ {
+        let waits = move |pod: &PodRow| pod.state == PodState::Orphan && pod.node_name == name;
+        self.pods
+            .iter()
+            .enumerate()
+            .filter(move |(_, pod)| waits(pod))
+            .map(|(at, _)| at)
+    }
+
+    fn intern_class(&mut self, pod: &Pod) -> Result<ClassId, ApplyError> {
+        check_selectors(pod)?;
+        let (writer, texts) = (&mut self.writer, &mut self.texts);
+        if let Err(full) = self.compiler.write(pod, writer, texts, &mut self.resources) {
+            writer.clear(texts);
+            return Err(full.into());
+        }
+        let (id, new) = writer.finish(&mut self.classes.records, texts)?;
+        let id = ClassId(id);
+        if new {
+            let profiles = &self.profiles;
+            let class = Class::read(self.classes.records.words(id.0), |name| {
+                profiles
+                    .iter()
+                    .position(|own| own.name == name)
+                    .map(ProfileId::from_index)
+            });
+            self.classes.set(id, class);
+            self.class_links[id.index()] = ClassLinks::EMPTY;
+            if let Err(full) = self.link_class(id) {
+                self.release_class(id);
+                return Err(full.into());
+            }
+        }
+        Ok(id)
+    }
+
+    /// Finds the terms and ports that a new class raises.
+    fn link_class(&mut self, id: ClassId) -> Result<(), CapacityExceeded> {
+        let mut links = self.class_links[id.index()];
+        let result = self.link_ports(id, &mut links).and_then(|()| {
+            self.link_carried(id, &mut links)?;
+            let class = self.classes.view(id);
+            for term in self.terms.ids() {
+                if self
+                    .terms
+                    .counts_class(term, class, &self.objects, &self.texts)
+                {
+                    self.links.push(&mut links.raises, term.0)?;
+                }
+            }
+            Ok(())
+        });
+        self.class_links[id.index()] = links;
+        result
+    }
+
+    fn link_ports(&mut self, id: ClassId, links: &mut ClassLinks) -> Result<(), CapacityExceeded> {
+        let class = self.classes.view(id);
+        for port in class.section(Section::Ports).chunks_exact(3) {
+            if let Err(full) = self.writer.copy(&mut self.texts, port) {
+                self.writer.clear(&mut self.texts);
+                return Err(full);
+            }
+            let (port, _) = self.writer.finish(&mut self.ports, &mut self.texts)?;
+            // A pod's own ports do not meet each other: one entry each.
+            if self.links.values(links.ports).any(|own| own == port) {
+                self.ports.release(port, &mut self.texts);
+            } else if let Err(full) = self.links.push(&mut links.ports, port) {
+                self.ports.release(port, &mut self.texts);
+                return Err(full);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn release_class(&mut self, id: ClassId) {
+        if self.classes.records.references(id.0) == 1 {
+            self.drop_live(id);
+            let mut links = self.class_links[id.index()];
+            while let Some((term, _)) = self.links.link(links.raises) {
+                self.links.remove(&mut links.raises, term);
+                if self.terms.kind(TermId(term)) == super::term::kind::CARRIED {
+                    self.release_term(TermId(term));
+                }
+            }
+            while let Some((port, _)) = self.links.link(links.ports) {
+                self.links.remove(&mut links.ports, port);
+                self.ports.release(port, &mut self.texts);
+            }
+            self.class_links[id.index()] = links;
+        }
+        self.classes.records.release(id.0, &mut self.texts);
+    }
+}
+
+/// A label selector that does not parse is refused, as the API server does.
+fn check_selectors(pod: &Pod) -> Result<(), ApplyError> {
+    let spreads = &pod.spec.topology_spread_constraints;
+    if !spreads
+        .iter()
+        .filter_map(|spread| spread.label_selector.as_ref())
+        .all(selector::is_valid)
+    {
+        return Err(ApplyError::Selector(
+            "spec.topologySpreadConstraints[].labelSelector",
+        ));
+    }
+    let affinity = pod.spec.affinity.as_ref();
+    let sides = [
+        affinity.and_then(|affinity| affinity.pod_affinity.as_ref()),
+        affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref()),
+    ];
+    let terms = sides.into_iter().flatten().flat_map(|side| {
+        let preferred = side.preferred.iter().map(|term| &term.pod_affinity_term);
+        side.required.iter().chain(preferred)
+    });
+    for term in terms {
+        if !term
+            .label_selector
+            .iter()
+            .chain(&term.namespace_selector)
+            .all(selector::is_valid)
+        {
+            return Err(ApplyError::Selector("spec.affinity: a term's selector"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! Resources beside cpu, memory and ephemeral storage: names, and a column each.
+
+use crate::capacity::CapacityExceeded;
+use crate::id::{ResourceId, TextId};
+use crate::intern::Texts;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Names are few and stay for good, so that an id always means the same resource.
+pub(crate) struct Resources {
+    names: Vec<TextId>,
+    allocatable: Vec<i64>,
+    requested: Vec<i128>,
+    rows: usize,
+    limit: u32,
+}
+
+impl Resources {
+    pub(crate) fn new(limit: u32, rows: u32) -> Self {
+        let cells = limit as usize * rows as usize;
+        Self {
+            names: Vec::with_capacity(limit as usize),
+            allocatable: vec![0; cells],
+            requested: vec![0; cells],
+            rows: rows as usize,
+            limit,
+        }
+    }
+
+    pub(crate) const fn bytes(limit: u64, rows: u64) -> u64 {
+        limit * 4 + limit * rows * (size_of::<i64>() + size_of::<i128>()) as u64
+    }
+
+    pub(crate) fn find(&self, name: &str, texts: &Texts) -> Option<ResourceId> {
+        let text = texts.find(name)?;
+        self.names
+            .iter()
+            .position(|own| *own == text)
+            .map(ResourceId::from_index)
+    }
+
+    pub(crate) fn intern(
+        &mut self,
+        name: &str,
+        texts: &mut Texts,
+    ) -> Result<ResourceId, CapacityExceeded> {
+        if let Some(id) = self.find(name, texts) {
+            return Ok(id);
+        }
+        if self.names.len() >= self.limit as usize {
+            return Err(CapacityExceeded {
+                which: "resources",
+                limit: u64::from(self.limit),
+            });
+        }
+        self.names.push(texts.intern(name)?);
+        Ok(ResourceId::from_index(self.names.len() - 1))
+    }
+
+    pub(crate) fn name(&self, id: ResourceId) -> TextId {
+        self.names[id.index()]
+    }
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = ResourceId> + use<> {
+        (0..self.names.len()).map(ResourceId::from_index)
+    }
+
+    pub(crate) fn allocatable(&self, id: ResourceId, row: usize) -> i64 {
+        self.allocatable[id.index() * self.rows + row]
+    }
+
+    pub(crate) fn requested(&self, id: ResourceId, row: usize) -> i128 {
+        self.requested[id.index() * self.rows + row]
+    }
+
+    pub(crate) fn set_allocatable(&mut self, id: ResourceId, row: usize, amount: i64) {
+        self.allocatable[id.index() * self.rows + row] = amount;
+    }
+
+    pub(crate) fn add_requested(&mut self, id: ResourceId, row: usize, amount: i128) {
+        self.requested[id.index() * self.rows + row] += amount;
+    }
+}

@@ -1,0 +1,179 @@
+//! Terms: interned selectors of pods whose matches are counted per topology domain or row.
+//!
+//! A pod that lands on a node raises one count of every term that its class matches or carries;
+//! which ones is found once, when class or term is new. So no decision's cost depends on the pods
+//! that are there already.
+
+use super::count::Counts;
+use super::owner::Objects;
+use crate::capacity::CapacityExceeded;
+use crate::class::{ClassView, flag};
+use crate::id::{KeyId, TermId};
+use crate::intern::{Records, Texts, Word, text_word};
+use crate::selector::{self, LabelsView};
+use alloc::vec::Vec;
+
+/// What a term counts, the first word of its record.
+pub(crate) mod kind {
+    use super::Word;
+    /// Pods of a namespace that a selector matches, per row: `[kind, namespace, selector..]`.
+    pub(crate) const SPREAD: Word = 0;
+    /// Pods that match all of the terms, per domain: `[kind, key, term items..]`.
+    pub(crate) const GROUP: Word = 1;
+    /// Pods that carry the term, per domain: `[kind, key, role, weight, term..]`.
+    pub(crate) const CARRIED: Word = 2;
+}
+
+/// What a carried term means to the pod that carries it.
+pub(crate) mod role {
+    use super::Word;
+    pub(crate) const REQUIRED_AFFINITY: Word = 0;
+    pub(crate) const REQUIRED_ANTI_AFFINITY: Word = 1;
+    pub(crate) const PREFERRED_AFFINITY: Word = 2;
+    pub(crate) const PREFERRED_ANTI_AFFINITY: Word = 3;
+}
+
+/// A term of pod affinity: `[key, count, namespaces.., namespace selector item, selector item]`.
+#[derive(Clone, Copy)]
+pub(crate) struct AffinityTermView<'a> {
+    pub(crate) key: Word,
+    namespaces: &'a [Word],
+    namespace_selector: &'a [Word],
+    selector: &'a [Word],
+}
+
+impl<'a> AffinityTermView<'a> {
+    pub(crate) fn read(words: &'a [Word]) -> Option<Self> {
+        let [key, count, rest @ ..] = words else {
+            return None;
+        };
+        let (namespaces, rest) = rest.split_at_checked(*count as usize)?;
+        let (namespace_selector, rest) = selector::split_item(rest)?;
+        let (selector, _) = selector::split_item(rest)?;
+        Some(Self {
+            key: *key,
+            namespaces,
+            namespace_selector,
+            selector,
+        })
+    }
+
+    /// Whether pods of `class` match. A namespace that is no object counts as one without labels
+    /// for a term that an existing pod carries, and as no namespace for the incoming pod's own.
+    pub(crate) fn matches(
+        self,
+        class: ClassView<'_>,
+        own: bool,
+        objects: &Objects,
+        texts: &Texts,
+    ) -> bool {
+        let namespace = class.class.namespace;
+        let in_namespace = self.namespaces.contains(&text_word(namespace)) || {
+            match objects.namespace_labels(namespace) {
+                Some(labels) => selector::selects(self.namespace_selector, labels, texts),
+                None if own => selector::is_everything(self.namespace_selector),
+                None => selector::selects(self.namespace_selector, LabelsView(&[]), texts),
+            }
+        };
+        in_namespace && selector::selects(self.selector, class.labels(), texts)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Term {
+    key: Option<KeyId>,
+}
+
+/// All terms and their counts.
+pub(crate) struct Terms {
+    pub(crate) records: Records,
+    entries: Vec<Term>,
+    pub(crate) counts: Counts,
+    /// Moves whenever a carried term comes or goes, or could match differently.
+    pub(crate) carried_version: u64,
+}
+
+impl Terms {
+    pub(crate) fn new(limit: u32, words: u64, counts: u32) -> Self {
+        Self {
+            records: Records::new(["terms", "term_words"], limit, words),
+            entries: Vec::with_capacity(limit as usize),
+            counts: Counts::new("term_counts", limit, counts),
+            carried_version: 0,
+        }
+    }
+
+    pub(crate) fn set(&mut self, term: TermId, key: Option<KeyId>) {
+        let entry = Term { key };
+        match self.entries.get_mut(term.index()) {
+            Some(old) => *old = entry,
+            None => self.entries.push(entry),
+        }
+    }
+
+    pub(crate) fn words(&self, term: TermId) -> &[Word] {
+        self.records.words(term.0)
+    }
+
+    pub(crate) fn kind(&self, term: TermId) -> Word {
+        self.words(term).first().copied().unwrap_or(kind::SPREAD)
+    }
+
+    /// Key whose domains are counted; `None`: rows are.
+    pub(crate) fn key(&self, term: TermId) -> Option<KeyId> {
+        self.entries[term.index()].key
+    }
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = TermId> + '_ {
+        let ids = (0..self.records.bound() as u32).filter(|id| self.records.contains(*id));
+        ids.map(TermId)
+    }
+
+    /// Whether pods of `class` are counted by the term because they match it.
+    pub(crate) fn counts_class(
+        &self,
+        term: TermId,
+        class: ClassView<'_>,
+        objects: &Objects,
+        texts: &Texts,
+    ) -> bool {
+        match self.words(term) {
+            [kind::SPREAD, namespace, selector @ ..] => {
+                *namespace == text_word(class.class.namespace)
+                    && !class.class.has(flag::TERMINATING)
+                    && selector::selects(selector, class.labels(), texts)
+            }
+            [kind::GROUP, _, items @ ..] => selector::items(items).all(|item| {
+                AffinityTermView::read(item)
+                    .is_some_and(|term| term.matches(class, true, objects, texts))
+            }),
+            _ => false,
+        }
+    }
+
+    /// Refuses if `wanted` further counts do not fit.
+    pub(crate) fn check_room(&self, wanted: usize) -> Result<(), CapacityExceeded> {
+        self.counts.check_room(wanted)
+    }
+}
+
+/// A carried term, read from its record.
+#[derive(Clone, Copy)]
+pub(crate) struct CarriedView<'a> {
+    pub(crate) role: Word,
+    pub(crate) weight: u32,
+    pub(crate) term: AffinityTermView<'a>,
+}
+
+impl<'a> CarriedView<'a> {
+    pub(crate) fn read(words: &'a [Word]) -> Option<Self> {
+        match words {
+            [kind::CARRIED, _, role, weight, term @ ..] => Some(Self {
+                role: *role,
+                weight: *weight,
+                term: AffinityTermView::read(term)?,
+            }),
+            _ => None,
+        }
+    }
+}

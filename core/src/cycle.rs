@@ -1,0 +1,215 @@
+//! One scheduling cycle, on one screen: filter, search, score, normalize, select.
+//!
+//! Stage before: a pod's class, live in the cluster. Stage after: the scheduler assumes the pod.
+//! Mirrors `schedulePod` of `pkg/scheduler/schedule_one.go` in kube-scheduler 1.37.2.
+
+pub(crate) mod plan;
+pub(crate) mod scratch;
+mod search;
+mod select;
+
+pub(crate) use scratch::{Column, Refusal, Scratch};
+pub(crate) use search::rows as search_rows;
+pub(crate) use select::SplitMix;
+
+use crate::class::ClassView;
+use crate::cluster::live::{Narrowing, Slot, Static};
+use crate::cluster::{Cluster, PodRow};
+use crate::decision::AttemptError;
+use crate::plugins::{self, Plugin, inter_pod_affinity, node_ports, pod_topology_spread};
+use crate::scheduler::{NodeSearch, Ties};
+use plan::Plan;
+
+/// What one attempt is about, and what it reads.
+#[derive(Clone, Copy)]
+pub(crate) struct Attempt<'a> {
+    pub(crate) cluster: &'a Cluster,
+    pub(crate) plan: &'a Plan,
+    pub(crate) pod: &'a PodRow,
+    pub(crate) class: ClassView<'a>,
+    /// The class' live slot.
+    pub(crate) slot: usize,
+    /// Row of the node that the pod is pinned to, if it is there.
+    pub(crate) pinned_row: Option<u32>,
+}
+
+impl<'a> Attempt<'a> {
+    pub(crate) fn live(&self) -> &'a Slot {
+        &self.cluster.live.slots[self.slot]
+    }
+
+    pub(crate) fn bits(&self, kind: Static) -> &'a [u64] {
+        self.cluster.live.bits(self.slot, kind)
+    }
+
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.pod.pin != 0
+    }
+}
+
+/// How nodes are looked at and one of the best is taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Policy {
+    pub(crate) ties: Ties,
+    pub(crate) search: NodeSearch,
+    /// The rotation index is a place among all nodes, which the chosen one moves, instead of a count
+    /// of the nodes looked at.
+    pub(crate) best: bool,
+}
+
+/// What an attempt found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Row of the chosen node.
+    pub(crate) row: Option<u32>,
+    pub(crate) feasible: u32,
+    pub(crate) evaluated: u32,
+}
+
+/// Decides on one pod. Details stay in `scratch` until the next attempt.
+pub(crate) fn decide(
+    attempt: Attempt<'_>,
+    policy: Policy,
+    start: &mut u32,
+    random: &mut SplitMix,
+    scratch: &mut Scratch,
+) -> Result<Found, AttemptError> {
+    let nodes = attempt.cluster.node_count;
+    if nodes == 0 {
+        return Err(AttemptError::NoNodes);
+    }
+    if !pre_filter(attempt, scratch) {
+        return Ok(Found::default());
+    }
+    filter(attempt, scratch);
+    search::walk(attempt, policy, start, scratch);
+    if let Some(plugin) = scratch.unprepared {
+        return Err(AttemptError::MissingState { plugin });
+    }
+    let feasible = scratch.list.len() as u32;
+    let evaluated = feasible + scratch.refused_count();
+    let row = match feasible {
+        0 => None,
+        1 => scratch.list.first().copied(),
+        _ => {
+            score(attempt, scratch)?;
+            select::select(attempt, policy.ties, random, scratch)
+        }
+    };
+    Ok(Found {
+        row,
+        feasible,
+        evaluated,
+    })
+}
+
+/// Whether a plugin reads at Filter what it prepares at PreFilter, and fails without it.
+const fn needs_pre_filter(plugin: Plugin) -> bool {
+    matches!(
+        plugin,
+        Plugin::NodePorts
+            | Plugin::NodeResourcesFit
+            | Plugin::PodTopologySpread
+            | Plugin::InterPodAffinity
+            | Plugin::NodeDeclaredFeatures
+    )
+}
+
+/// Narrows the search to the nodes that the pod names. `false`: its terms leave none.
+fn pre_filter(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
+    let cluster = attempt.cluster;
+    for (word, block) in scratch.alive.iter_mut().zip(&cluster.blocks) {
+        *word = block.present;
+    }
+    if !attempt.plan.pre_filters(Plugin::NodeAffinity) {
+        return true;
+    }
+    match attempt.live().narrowing {
+        Narrowing::None => {}
+        Narrowing::Conflict => {
+            scratch.conflict = true;
+            return false;
+        }
+        Narrowing::Names => {
+            scratch.narrowed = true;
+            if attempt.is_pinned() {
+                let row = attempt.pinned_row;
+                for (at, word) in scratch.alive.iter_mut().enumerate() {
+                    let pin = row.filter(|row| *row as usize / 64 == at);
+                    *word &= pin.map_or(0, |row| 1 << (row % 64));
+                }
+            } else {
+                for (word, named) in scratch.alive.iter_mut().zip(attempt.bits(Static::Named)) {
+                    *word &= named;
+                }
+            }
+        }
+    }
+    true
+}
+
+/// Runs the filters in configured order over all nodes that are left; each refused node is noted
+/// under the first plugin that refused it.
+fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
+    scratch.searched.copy_from_slice(&scratch.alive);
+    for plugin in &attempt.plan.filters {
+        let prepared = !needs_pre_filter(*plugin) || attempt.plan.pre_filters(*plugin);
+        if !prepared && scratch.alive.iter().any(|word| *word != 0) {
+            // The first node that gets here ends the attempt; those before it count as refused.
+            scratch.unprepared = Some(*plugin);
+            return;
+        }
+        match plugin {
+            Plugin::NodeUnschedulable => {
+                scratch.refuse(Refusal::Unschedulable, attempt.bits(Static::Unschedulable));
+            }
+            Plugin::TaintToleration => {
+                scratch.refuse(Refusal::Taints, attempt.bits(Static::Taints));
+            }
+            Plugin::NodeAffinity => {
+                scratch.refuse(Refusal::AddedAffinity, attempt.bits(Static::AddedAffinity));
+                plugins::node_affinity::filter(attempt, scratch);
+            }
+            Plugin::NodePorts => node_ports::filter(attempt, scratch),
+            Plugin::NodeResourcesFit => plugins::node_resources_fit::filter(attempt, scratch),
+            Plugin::PodTopologySpread => pod_topology_spread::filter(attempt, scratch),
+            Plugin::InterPodAffinity => inter_pod_affinity::filter(attempt, scratch),
+            Plugin::NodeDeclaredFeatures => {
+                scratch.refuse(Refusal::Features, attempt.bits(Static::Features));
+            }
+            // NodeName refuses only pods that name a node, which are not decided on; pods that the
+            // volume plugins and DynamicResources would judge are unsupported.
+            _ => {}
+        }
+    }
+}
+
+/// Scores the feasible nodes, plugin by plugin, normalised to 0..=100, and sums them up by weight.
+fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<(), AttemptError> {
+    scratch.columns = [Column::Absent; Plugin::COUNT];
+    for (plugin, _) in &attempt.plan.scores {
+        let prepared = attempt.plan.pre_scores(*plugin);
+        let column = match plugin {
+            Plugin::TaintToleration | Plugin::PodTopologySpread | Plugin::InterPodAffinity
+                if !prepared =>
+            {
+                return Err(AttemptError::MissingState { plugin: *plugin });
+            }
+            Plugin::TaintToleration => plugins::taint_toleration::score(attempt, scratch),
+            Plugin::NodeAffinity => plugins::node_affinity::score(attempt, scratch)?,
+            Plugin::NodeResourcesFit => plugins::node_resources_fit::score(attempt, scratch),
+            Plugin::PodTopologySpread => pod_topology_spread::score(attempt, scratch)?,
+            Plugin::InterPodAffinity => inter_pod_affinity::score(attempt, scratch),
+            Plugin::NodeResourcesBalancedAllocation => {
+                plugins::node_resources_balanced_allocation::score(attempt, scratch)
+            }
+            Plugin::ImageLocality => plugins::image_locality::score(attempt, scratch),
+            Plugin::VolumeBinding => Column::Constant(plugins::volume_binding::SCORE),
+            Plugin::DynamicResources => Column::Constant(plugins::dynamic_resources::SCORE),
+            _ => Column::Absent,
+        };
+        scratch.columns[*plugin as usize] = column;
+    }
+    scratch.sum(attempt);
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! Plan: what a profile comes to in a cycle, with its names interned.
+
+use crate::capacity::CapacityExceeded;
+use crate::cluster::Cluster;
+use crate::id::ResourceId;
+use crate::kernel::{CPU, EPHEMERAL, MEMORY, word};
+use crate::plugins::{Plugin, Point};
+use crate::profile::{Profile, ScoringKind};
+use crate::requests::{self, ResourceClass};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// A resource that a score is configured for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// Cpu, memory or ephemeral storage, by its place in the columns.
+    Main(usize),
+    Scalar(ResourceId),
+    /// Neither native nor scalar: no node has any.
+    Nothing,
+}
+
+/// How the fit score turns use into a score.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Strategy {
+    Least,
+    Most,
+    /// Points of utilisation and score times 10.
+    Ratio(Vec<(i64, i64)>),
+}
+
+/// A profile, ready to run.
+pub(crate) struct Plan {
+    pub(crate) scheduler_name: String,
+    /// Percentage of feasible nodes to find; 0 adapts.
+    pub(crate) percentage: u32,
+    /// Plugins of the Filter point, in order.
+    pub(crate) filters: Vec<Plugin>,
+    /// Plugins of the Score point with their weights, in order.
+    pub(crate) scores: Vec<(Plugin, i64)>,
+    /// Whether a plugin runs at PreEnqueue, PreFilter and PreScore.
+    points: [[bool; 3]; Plugin::COUNT],
+    pub(crate) strategy: Strategy,
+    pub(crate) fit_resources: Vec<(Target, i64)>,
+    /// Set where the block kernel can score the fit: cpu and memory alone.
+    pub(crate) fit_weights: Option<(word::Strategy, [i64; 2])>,
+    pub(crate) ignored_resources: Vec<String>,
+    pub(crate) ignored_groups: Vec<String>,
+    pub(crate) balanced: Vec<Target>,
+    pub(crate) hard_pod_affinity_weight: i64,
+    pub(crate) ignore_preferred_terms_of_existing_pods: bool,
+    pub(crate) has_added_preferred: bool,
+}
+
+impl Plan {
+    pub(crate) fn new(profile: &Profile, cluster: &mut Cluster) -> Result<Self, CapacityExceeded> {
+        let args = &profile.args;
+        let mut points = [[false; 3]; Plugin::COUNT];
+        for (at, point) in [Point::PreEnqueue, Point::PreFilter, Point::PreScore]
+            .into_iter()
+            .enumerate()
+        {
+            for plugin in profile.plugins(point) {
+                points[*plugin as usize][at] = true;
+            }
+        }
+        let mut fit_resources = Vec::new();
+        for (name, weight) in &args.scoring_strategy.resources {
+            fit_resources.push((target(name, cluster)?, *weight));
+        }
+        let mut balanced = Vec::new();
+        for name in &args.balanced_resources {
+            balanced.push(target(name, cluster)?);
+        }
+        let strategy = match args.scoring_strategy.kind {
+            ScoringKind::LeastAllocated => Strategy::Least,
+            ScoringKind::MostAllocated => Strategy::Most,
+            ScoringKind::RequestedToCapacityRatio => {
+                Strategy::Ratio(args.scoring_strategy.shape.clone())
+            }
+        };
+        let fit_weights = match (&strategy, fit_resources.as_slice()) {
+            (Strategy::Ratio(_), _) => None,
+            (strategy, [(Target::Main(CPU), cpu), (Target::Main(MEMORY), memory)]) => {
+                let strategy = match strategy {
+                    Strategy::Most => word::Strategy::Most,
+                    _ => word::Strategy::Least,
+                };
+                Some((strategy, [*cpu, *memory]))
+            }
+            _ => None,
+        };
+        let scores = profile.plugins(Point::Score);
+        Ok(Self {
+            scheduler_name: profile.scheduler_name.clone(),
+            percentage: profile.percentage_of_nodes_to_score.max(0).cast_unsigned(),
+            filters: profile.plugins(Point::Filter).to_vec(),
+            scores: scores
+                .iter()
+                .map(|plugin| (*plugin, profile.weight(*plugin)))
+                .collect(),
+            points,
+            strategy,
+            fit_resources,
+            fit_weights,
+            ignored_resources: args.ignored_resources.clone(),
+            ignored_groups: args.ignored_resource_groups.clone(),
+            balanced,
+            hard_pod_affinity_weight: i64::from(args.hard_pod_affinity_weight),
+            ignore_preferred_terms_of_existing_pods: args.ignore_preferred_terms_of_existing_pods,
+            has_added_preferred: args.added_affinity.as_ref().is_some_and(|added| {
+                added
+                    .preferred
+                    .as_ref()
+                    .is_some_and(|list| !list.is_empty())
+            }),
+        })
+    }
+
+    pub(crate) fn pre_enqueues(&self, plugin: Plugin) -> bool {
+        self.points[plugin as usize][0]
+    }
+
+    pub(crate) fn pre_filters(&self, plugin: Plugin) -> bool {
+        self.points[plugin as usize][1]
+    }
+
+    pub(crate) fn pre_scores(&self, plugin: Plugin) -> bool {
+        self.points[plugin as usize][2]
+    }
+}
+
+fn target(name: &str, cluster: &mut Cluster) -> Result<Target, CapacityExceeded> {
+    Ok(match requests::class(name) {
+        ResourceClass::Cpu => Target::Main(CPU),
+        ResourceClass::Memory => Target::Main(MEMORY),
+        ResourceClass::EphemeralStorage => Target::Main(EPHEMERAL),
+        ResourceClass::Scalar { .. } => {
+            Target::Scalar(cluster.resources.intern(name, &mut cluster.texts)?)
+        }
+        ResourceClass::Pods | ResourceClass::Ignored => Target::Nothing,
+    })
+}

@@ -1,0 +1,295 @@
+//! The record of an attempt: per-node reasons, scores, and upstream's message text.
+//!
+//! Mirrors `FitError` and `Diagnosis` of `pkg/scheduler/framework/types.go`. Nothing here changes
+//! the scheduler; records allocate, and are made only when they are asked for.
+
+use super::{Decision, DecisionRecord, Detail, NodeScore, Outcome, PodResult};
+use crate::cycle::{Attempt, Refusal, search_rows};
+use crate::id::NodeId;
+use crate::intern::word_text;
+use crate::plugins::node_resources_fit::{self, Lack};
+use crate::plugins::{self, Plugin};
+use crate::scheduler::Scheduler;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+/// Plugin that stands for PreFilter in refusals.
+const PRE_FILTER: &str = "PreFilter";
+
+impl Refusal {
+    /// The plugin that refuses for this reason.
+    pub(crate) const fn plugin(self) -> Plugin {
+        match self {
+            Self::Unschedulable => Plugin::NodeUnschedulable,
+            Self::Taints => Plugin::TaintToleration,
+            Self::AddedAffinity | Self::Affinity => Plugin::NodeAffinity,
+            Self::Ports => Plugin::NodePorts,
+            Self::Fit => Plugin::NodeResourcesFit,
+            Self::SpreadLabel | Self::SpreadSkew => Plugin::PodTopologySpread,
+            Self::PodAffinity | Self::PodAntiAffinity | Self::ExistingAntiAffinity => {
+                Plugin::InterPodAffinity
+            }
+            Self::Features => Plugin::NodeDeclaredFeatures,
+        }
+    }
+
+    /// Upstream's text; empty for [`Self::Fit`], which has several.
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Unschedulable => plugins::node_unschedulable::REASON,
+            Self::Taints => plugins::taint_toleration::REASON,
+            Self::AddedAffinity => plugins::node_affinity::REASON_ADDED,
+            Self::Affinity => plugins::node_affinity::REASON,
+            Self::Ports => plugins::node_ports::REASON,
+            Self::Fit => "",
+            Self::SpreadLabel => plugins::pod_topology_spread::REASON_LABEL,
+            Self::SpreadSkew => plugins::pod_topology_spread::REASON_SKEW,
+            Self::PodAffinity => plugins::inter_pod_affinity::REASON_AFFINITY,
+            Self::PodAntiAffinity => plugins::inter_pod_affinity::REASON_ANTI_AFFINITY,
+            Self::ExistingAntiAffinity => plugins::inter_pod_affinity::REASON_EXISTING,
+            Self::Features => plugins::node_declared_features::REASON,
+        }
+    }
+
+    /// Whether no preemption could lift it; [`Self::Fit`] depends on the amounts.
+    const fn is_unresolvable(self) -> bool {
+        matches!(
+            self,
+            Self::Unschedulable
+                | Self::Taints
+                | Self::AddedAffinity
+                | Self::Affinity
+                | Self::SpreadLabel
+                | Self::PodAffinity
+                | Self::Features
+        )
+    }
+}
+
+/// A refused node: who refused it, why, and whether for good.
+struct Refused {
+    row: u32,
+    plugin: &'static str,
+    reasons: Vec<String>,
+    unresolvable: bool,
+}
+
+pub(crate) fn record(scheduler: &Scheduler, decision: &Decision, detail: Detail) -> DecisionRecord {
+    let cluster = &scheduler.cluster;
+    let pod = &cluster.pods[decision.pod.index()];
+    let (namespace, name) = scheduler.pod_name(decision.pod);
+    let class = cluster.class(pod.class);
+    let plan = class
+        .class
+        .profile
+        .map(|profile| &scheduler.plans[profile.index()]);
+    let mut record = DecisionRecord {
+        pod: format!("{namespace}/{name}"),
+        uid: word_text(pod.uid)
+            .map(|uid| cluster.texts.text(uid).to_string())
+            .unwrap_or_default(),
+        profile: plan
+            .map(|plan| plan.scheduler_name.clone())
+            .unwrap_or_default(),
+        attempt: 1,
+        ..DecisionRecord::default()
+    };
+    match decision.outcome {
+        Outcome::Scheduled(node) => {
+            record.result = PodResult::Scheduled;
+            record.node = Some(cluster.node_name(node.index()).to_string());
+        }
+        Outcome::Unschedulable => record.result = PodResult::Unschedulable,
+        Outcome::Gated => record.result = PodResult::Gated,
+        Outcome::Unsupported(field) => {
+            record.result = PodResult::Unsupported;
+            record.field = Some(field.to_string());
+        }
+        Outcome::Error(error) => {
+            record.result = PodResult::Error;
+            record.error = Some(error.to_string());
+        }
+    }
+    let (Outcome::Scheduled(_) | Outcome::Unschedulable, Some(plan)) = (decision.outcome, plan)
+    else {
+        return record;
+    };
+    record.feasible = Some(decision.feasible);
+    record.evaluated = Some(decision.evaluated);
+    let attempt = Attempt {
+        cluster,
+        plan,
+        pod,
+        class,
+        // Only the class' words are read from here on.
+        slot: 0,
+        pinned_row: None,
+    };
+    let refused = refusals(scheduler, attempt);
+    if decision.outcome == Outcome::Unschedulable {
+        record.message = Some(message(scheduler, &refused));
+    }
+    if detail >= Detail::Reasons {
+        set_refusals(scheduler, refused, &mut record);
+    }
+    if detail >= Detail::Full && decision.feasible > 1 {
+        set_scores(scheduler, attempt, &mut record);
+    }
+    record
+}
+
+/// Every node that a filter refused, by row.
+fn refusals(scheduler: &Scheduler, attempt: Attempt<'_>) -> Vec<Refused> {
+    let scratch = &scheduler.scratch;
+    let mut refused = Vec::new();
+    for refusal in Refusal::ALL {
+        for row in search_rows(scratch.refused(refusal)) {
+            let mut reasons = Vec::new();
+            let mut unresolvable = refusal.is_unresolvable();
+            if refusal == Refusal::Fit {
+                unresolvable = fit_reasons(attempt, row, &mut reasons);
+            } else {
+                reasons.push(refusal.text().to_string());
+            }
+            let plugin = refusal.plugin().name();
+            refused.push(Refused {
+                row,
+                plugin,
+                reasons,
+                unresolvable,
+            });
+        }
+    }
+    refused
+}
+
+/// NodeResourcesFit's reasons for a row; returns whether one of them is unresolvable.
+fn fit_reasons(attempt: Attempt<'_>, row: u32, reasons: &mut Vec<String>) -> bool {
+    let cluster = attempt.cluster;
+    let mut unresolvable = false;
+    let mut scalars = Vec::new();
+    node_resources_fit::lacks(attempt, row as usize, |lack, is_unresolvable| {
+        unresolvable |= is_unresolvable;
+        match lack {
+            Lack::Pods => reasons.push(node_resources_fit::TOO_MANY_PODS.to_string()),
+            Lack::Main(resource) => {
+                let name = ["cpu", "memory", "ephemeral-storage"][resource];
+                reasons.push(format!("Insufficient {name}"));
+            }
+            Lack::Scalar(id) => {
+                let name = cluster.texts.text(cluster.resources.name(id));
+                scalars.push(format!("Insufficient {name}"));
+            }
+        }
+    });
+    scalars.sort_unstable();
+    reasons.append(&mut scalars);
+    unresolvable
+}
+
+/// The text of `FitError`, up to where preemption appends its own.
+fn message(scheduler: &Scheduler, refused: &[Refused]) -> String {
+    let nodes = scheduler.cluster.node_count;
+    let start = format!("0/{nodes} nodes are available:");
+    if scheduler.scratch.conflict {
+        return format!("{start} {}.", plugins::node_affinity::REASON_CONFLICT);
+    }
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    for reason in refused.iter().flat_map(|refused| &refused.reasons) {
+        *counts.entry(reason).or_default() += 1;
+    }
+    let outside = nodes - refused.len() as u32;
+    let narrowed = narrowed_reason();
+    if scheduler.scratch.narrowed && outside > 0 {
+        counts.insert(&narrowed, outside);
+    }
+    let mut parts: Vec<String> = counts
+        .iter()
+        .map(|(reason, count)| format!("{count} {reason}"))
+        .collect();
+    parts.sort_unstable();
+    if parts.is_empty() {
+        start
+    } else {
+        format!("{start} {}.", parts.join(", "))
+    }
+}
+
+/// Why nodes outside the narrowed set were not looked at; only NodeAffinity narrows.
+fn narrowed_reason() -> String {
+    format!(
+        "node(s) didn't satisfy plugin(s) [{}]",
+        Plugin::NodeAffinity.name()
+    )
+}
+
+fn set_refusals(scheduler: &Scheduler, refused: Vec<Refused>, record: &mut DecisionRecord) {
+    let cluster = &scheduler.cluster;
+    let scratch = &scheduler.scratch;
+    let mut rejected = BTreeMap::new();
+    let mut unresolvable = Vec::new();
+    if scratch.narrowed {
+        let outside = |node: &NodeId| scratch.searched[node.index() / 64] & 1 << (node.0 % 64) == 0;
+        for node in scheduler.nodes().filter(outside) {
+            let name = cluster.node_name(node.index()).to_string();
+            rejected.insert(name, alloc::vec![PRE_FILTER.to_string(), narrowed_reason()]);
+        }
+    }
+    let mut resolvable = alloc::collections::BTreeSet::new();
+    for Refused {
+        row,
+        plugin,
+        mut reasons,
+        unresolvable: for_good,
+    } in refused
+    {
+        reasons.insert(0, plugin.to_string());
+        let name = cluster.node_name(row as usize).to_string();
+        if !for_good {
+            resolvable.insert(name.clone());
+        }
+        rejected.insert(name, reasons);
+    }
+    unresolvable.extend(
+        rejected
+            .keys()
+            .filter(|name| !resolvable.contains(*name))
+            .cloned(),
+    );
+    if !rejected.is_empty() {
+        record.rejected = Some(rejected);
+    }
+    record.unresolvable = unresolvable;
+}
+
+fn set_scores(scheduler: &Scheduler, attempt: Attempt<'_>, record: &mut DecisionRecord) {
+    let cluster = &scheduler.cluster;
+    let scratch = &scheduler.scratch;
+    let total = |row: u32| scratch.totals[row as usize];
+    let best = scratch.list.iter().map(|row| total(*row)).max();
+    let mut ties = Vec::new();
+    let mut scores = Vec::with_capacity(scratch.list.len());
+    for row in &scratch.list {
+        let node = cluster.node_name(*row as usize).to_string();
+        if Some(total(*row)) == best {
+            ties.push(node.clone());
+        }
+        let mut plugins = BTreeMap::new();
+        for (plugin, weight) in &attempt.plan.scores {
+            if let Some(score) = scratch.score(*plugin, *row) {
+                plugins.insert(plugin.name(), i64::from(score) * weight);
+            }
+        }
+        scores.push(NodeScore {
+            node,
+            total: total(*row),
+            plugins,
+        });
+    }
+    ties.sort_unstable();
+    scores.sort_unstable_by(|a, b| a.node.cmp(&b.node));
+    record.ties = Some(ties);
+    record.scores = Some(scores);
+}

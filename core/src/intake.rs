@@ -1,0 +1,137 @@
+//! Objects as files and API clients have them, into a scheduler.
+//!
+//! Stage before: [`decode`](crate::object::decode), by a face's parser. Stage after:
+//! [`Scheduler::schedule`] for the pods of [`Intake::queue`]. What an API server and its
+//! controllers would do in between is done here; a scheduler that nothing was put into yet is made
+//! anew in the size of its first load.
+
+mod batch;
+mod change;
+mod error;
+mod load;
+mod size;
+
+pub use change::{Applied, ObjectId};
+pub use error::{Fault, IntakeError};
+pub use load::{Loaded, MADE_PODS_MAX};
+pub use size::{NODES_MAX, PODS_MAX, Size};
+
+use crate::capacity::Capacities;
+use crate::decision::{Decision, DecisionRecord, Detail};
+use crate::id::PodId;
+use crate::object::Object;
+use crate::object::config::KubeSchedulerConfiguration;
+use crate::scheduler::{CreateError, NodeSearch, Options, Scheduler};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+/// Kind, namespace and name.
+type Key = (&'static str, String, String);
+
+fn key(object: &Object) -> Key {
+    let metadata = object.metadata();
+    let (namespace, name) = (metadata.namespace.clone(), metadata.name.clone());
+    (object.kind(), namespace, name)
+}
+
+/// A scheduler, and what it takes to feed it with objects that no API server has completed.
+pub struct Intake {
+    config: KubeSchedulerConfiguration,
+    options: Options,
+    /// `None`: measured by the first load.
+    size: Option<Size>,
+    scheduler: Scheduler,
+    /// Whether the scheduler was given nothing yet.
+    is_empty: bool,
+    /// Priority classes, runtime classes and limit ranges, by which pods are completed.
+    completing: BTreeMap<Key, Object>,
+    /// Namespaces that are there because something is in them.
+    implied: BTreeSet<String>,
+    /// By pod, when it came.
+    arrivals: BTreeMap<PodId, u64>,
+    arrivals_count: u64,
+}
+
+impl Intake {
+    /// An empty cluster. Without a `size` it has that of [`Capacities::default`], until a first
+    /// [`load`](Self::load) gives it the load's, a quarter more, and some.
+    ///
+    /// # Errors
+    /// As [`Scheduler::new`]; a size beyond [`NODES_MAX`] or [`PODS_MAX`].
+    pub fn new(
+        config: KubeSchedulerConfiguration,
+        options: Options,
+        size: Option<Size>,
+    ) -> Result<Self, CreateError> {
+        let capacities = size.map_or(Ok(Capacities::default()), Size::capacities)?;
+        let scheduler = Scheduler::new(&config, options, capacities)?;
+        Ok(Self {
+            config,
+            options,
+            size,
+            scheduler,
+            is_empty: true,
+            completing: BTreeMap::new(),
+            implied: BTreeSet::new(),
+            arrivals: BTreeMap::new(),
+            arrivals_count: 0,
+        })
+    }
+
+    /// The scheduler that is fed.
+    pub const fn scheduler(&self) -> &Scheduler {
+        &self.scheduler
+    }
+
+    /// The same for attempts; objects go in by [`load`](Self::load) and [`apply`](Self::apply).
+    pub const fn scheduler_mut(&mut self) -> &mut Scheduler {
+        &mut self.scheduler
+    }
+
+    /// Pods that wait for a node and have a profile, by priority, then in the order in which they
+    /// came.
+    pub fn queue(&self) -> Vec<PodId> {
+        let waits = |pod: &PodId| self.scheduler.waits(*pod);
+        let mut queue: Vec<PodId> = self.scheduler.pods().filter(waits).collect();
+        queue.sort_by_key(|pod| {
+            let arrival = self.arrivals.get(pod).copied();
+            (Reverse(self.scheduler.priority(*pod)), arrival)
+        });
+        queue
+    }
+
+    /// Judges a pod on every node, whatever the node search is otherwise; see
+    /// [`Scheduler::evaluate`].
+    pub fn evaluate(&mut self, pod: PodId) -> Decision {
+        let search = self.scheduler.set_node_search(NodeSearch::All);
+        let decision = self.scheduler.evaluate(pod);
+        self.scheduler.set_node_search(search);
+        decision
+    }
+
+    /// [`Self::evaluate`] with its record; see [`Scheduler::explain`].
+    pub fn explain(&mut self, pod: PodId, detail: Detail) -> (Decision, DecisionRecord) {
+        let search = self.scheduler.set_node_search(NodeSearch::All);
+        let explained = self.scheduler.explain(pod, detail);
+        self.scheduler.set_node_search(search);
+        explained
+    }
+
+    fn arrive(&mut self, pod: PodId) {
+        self.arrivals.insert(pod, self.arrivals_count);
+        self.arrivals_count = self.arrivals_count.saturating_add(1);
+    }
+}
+
+/// Whether pods are completed by objects of this kind, which the scheduler does not see.
+const fn is_completing(object: &Object) -> bool {
+    matches!(
+        object,
+        Object::PriorityClass(_) | Object::RuntimeClass(_) | Object::LimitRange(_)
+    )
+}
+
+#[cfg(test)]
+mod tests;

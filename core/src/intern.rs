@@ -1,0 +1,463 @@
+//! Strings end here: texts, and records of words that may refer to texts.
+//!
+//! Both tables count references; what nobody refers to any more makes room again. A record is a
+//! sequence of [`Word`]s; each is a number below 2^31 or the id of a text, so that a record knows
+//! by itself which texts it keeps alive.
+
+use crate::arena::Arena;
+use crate::capacity::CapacityExceeded;
+use crate::id::TextId;
+use alloc::vec::Vec;
+use core::hash::{BuildHasher, Hasher};
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
+/// Fixed, so that tables look the same on every machine.
+const SEED: u64 = 0x6265_7274_6800_0137;
+
+/// One word of a record.
+pub(crate) type Word = u32;
+
+const TEXT: Word = 1 << 31;
+
+/// The word that refers to `text`.
+pub(crate) const fn text_word(text: TextId) -> Word {
+    text.0 | TEXT
+}
+
+/// The text that `word` refers to, if it is no number.
+pub(crate) const fn word_text(word: Word) -> Option<TextId> {
+    if word & TEXT == 0 {
+        None
+    } else {
+        Some(TextId(word & !TEXT))
+    }
+}
+
+pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
+    let mut hasher = FixedState::with_seed(SEED).build_hasher();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+pub(crate) fn hash_words(words: &[Word]) -> u64 {
+    let mut hasher = FixedState::with_seed(SEED).build_hasher();
+    for word in words {
+        hasher.write_u32(*word);
+    }
+    hasher.finish()
+}
+
+pub(crate) fn hash_pair(a: u32, b: u32) -> u64 {
+    let mut hasher = FixedState::with_seed(SEED).build_hasher();
+    hasher.write_u64(u64::from(a) << 32 | u64::from(b));
+    hasher.finish()
+}
+
+/// An entry of either table: a slice of its arena and how often it is referred to.
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    start: u32,
+    len: u32,
+    references: u32,
+}
+
+/// Interned texts.
+pub(crate) struct Texts {
+    bytes: Arena<u8>,
+    entries: Vec<Entry>,
+    vacant: Vec<u32>,
+    index: HashTable<u32>,
+    limit: u32,
+    bytes_limit: u64,
+}
+
+impl Texts {
+    pub(crate) fn new(limit: u32, bytes_limit: u64) -> Self {
+        Self {
+            bytes: Arena::new(bytes_limit as usize),
+            entries: Vec::with_capacity(limit as usize),
+            vacant: Vec::with_capacity(limit as usize),
+            index: reserved_index(limit),
+            limit,
+            bytes_limit,
+        }
+    }
+
+    /// Id of `text`, with one more reference.
+    pub(crate) fn intern(&mut self, text: &str) -> Result<TextId, CapacityExceeded> {
+        if let Some(id) = self.find(text) {
+            self.retain(id);
+            return Ok(id);
+        }
+        let full = CapacityExceeded {
+            which: "texts",
+            limit: u64::from(self.limit),
+        };
+        if self.vacant.is_empty() && self.entries.len() >= self.limit as usize {
+            return Err(full);
+        }
+        let Some(start) = self.bytes.insert(text.as_bytes()) else {
+            return Err(CapacityExceeded {
+                which: "text_bytes",
+                limit: self.bytes_limit,
+            });
+        };
+        let entry = Entry {
+            start,
+            len: text.len() as u32,
+            references: 1,
+        };
+        let id = if let Some(id) = self.vacant.pop() {
+            self.entries[id as usize] = entry;
+            id
+        } else {
+            self.entries.push(entry);
+            self.entries.len() as u32 - 1
+        };
+        let (entries, bytes) = (&self.entries, &self.bytes);
+        self.index
+            .insert_unique(hash_bytes(text.as_bytes()), id, |id| {
+                let entry = entries[*id as usize];
+                hash_bytes(bytes.slice(entry.start, entry.len as usize))
+            });
+        Ok(TextId(id))
+    }
+
+    /// Id of `text` if it is interned.
+    pub(crate) fn find(&self, text: &str) -> Option<TextId> {
+        self.index
+            .find(hash_bytes(text.as_bytes()), |id| {
+                self.bytes_of(TextId(*id)) == text.as_bytes()
+            })
+            .map(|id| TextId(*id))
+    }
+
+    pub(crate) fn text(&self, id: TextId) -> &str {
+        core::str::from_utf8(self.bytes_of(id)).unwrap_or_default()
+    }
+
+    pub(crate) fn retain(&mut self, id: TextId) {
+        self.entries[id.index()].references += 1;
+    }
+
+    pub(crate) fn release(&mut self, id: TextId) {
+        let entry = &mut self.entries[id.index()];
+        entry.references -= 1;
+        if entry.references > 0 {
+            return;
+        }
+        let hash = hash_bytes(self.bytes_of(id));
+        if let Ok(found) = self.index.find_entry(hash, |other| *other == id.0) {
+            found.remove();
+        }
+        let entry = self.entries[id.index()];
+        self.bytes.remove(entry.start, entry.len as usize);
+        self.vacant.push(id.0);
+    }
+
+    /// Texts in use.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    fn bytes_of(&self, id: TextId) -> &[u8] {
+        let entry = self.entries[id.index()];
+        self.bytes.slice(entry.start, entry.len as usize)
+    }
+}
+
+/// Interned records: equal sequences of words have one id.
+pub(crate) struct Records {
+    words: Arena<Word>,
+    entries: Vec<Entry>,
+    vacant: Vec<u32>,
+    index: HashTable<u32>,
+    limit: u32,
+    words_limit: u64,
+    /// Names of the two limits in [`Capacities`](crate::Capacities).
+    which: [&'static str; 2],
+}
+
+impl Records {
+    pub(crate) fn new(which: [&'static str; 2], limit: u32, words_limit: u64) -> Self {
+        Self {
+            words: Arena::new(words_limit as usize),
+            entries: Vec::with_capacity(limit as usize),
+            vacant: Vec::with_capacity(limit as usize),
+            index: reserved_index(limit),
+            limit,
+            words_limit,
+            which,
+        }
+    }
+
+    /// Id of `words` with one more reference, and whether it is new.
+    ///
+    /// A new record takes over the caller's references to its texts; otherwise, and on failure,
+    /// they stay the caller's.
+    pub(crate) fn intern(&mut self, words: &[Word]) -> Result<(u32, bool), CapacityExceeded> {
+        if let Some(id) = self.find(words) {
+            self.entries[id as usize].references += 1;
+            return Ok((id, false));
+        }
+        if self.vacant.is_empty() && self.entries.len() >= self.limit as usize {
+            return Err(CapacityExceeded {
+                which: self.which[0],
+                limit: u64::from(self.limit),
+            });
+        }
+        let Some(start) = self.words.insert(words) else {
+            return Err(CapacityExceeded {
+                which: self.which[1],
+                limit: self.words_limit,
+            });
+        };
+        let entry = Entry {
+            start,
+            len: words.len() as u32,
+            references: 1,
+        };
+        let id = if let Some(id) = self.vacant.pop() {
+            self.entries[id as usize] = entry;
+            id
+        } else {
+            self.entries.push(entry);
+            self.entries.len() as u32 - 1
+        };
+        let (entries, arena) = (&self.entries, &self.words);
+        self.index.insert_unique(hash_words(words), id, |id| {
+            let entry = entries[*id as usize];
+            hash_words(arena.slice(entry.start, entry.len as usize))
+        });
+        Ok((id, true))
+    }
+
+    pub(crate) fn find(&self, words: &[Word]) -> Option<u32> {
+        self.index
+            .find(hash_words(words), |id| self.words(*id) == words)
+            .copied()
+    }
+
+    pub(crate) fn words(&self, id: u32) -> &[Word] {
+        let entry = self.entries[id as usize];
+        self.words.slice(entry.start, entry.len as usize)
+    }
+
+    pub(crate) fn references(&self, id: u32) -> u32 {
+        self.entries[id as usize].references
+    }
+
+    /// Drops one reference; with the last one the record goes, and its references to texts.
+    /// Returns whether it went.
+    pub(crate) fn release(&mut self, id: u32, texts: &mut Texts) -> bool {
+        let entry = &mut self.entries[id as usize];
+        entry.references -= 1;
+        if entry.references > 0 {
+            return false;
+        }
+        let hash = hash_words(self.words(id));
+        if let Ok(found) = self.index.find_entry(hash, |other| *other == id) {
+            found.remove();
+        }
+        release_texts(self.words(id), texts);
+        let entry = self.entries[id as usize];
+        self.words.remove(entry.start, entry.len as usize);
+        self.vacant.push(id);
+        true
+    }
+
+    /// Ids that may be in use are below this.
+    pub(crate) fn bound(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether `id` is in use.
+    pub(crate) fn contains(&self, id: u32) -> bool {
+        self.entries
+            .get(id as usize)
+            .is_some_and(|entry| entry.references > 0)
+    }
+
+    /// Records in use.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.index.len()
+    }
+}
+
+pub(crate) fn release_texts(words: &[Word], texts: &mut Texts) {
+    for text in words.iter().copied().filter_map(word_text) {
+        texts.release(text);
+    }
+}
+
+/// A hash index that never grows: tombstones force a resize only above half of the real capacity.
+pub(crate) fn reserved_index(limit: u32) -> HashTable<u32> {
+    HashTable::with_capacity(limit as usize * 2)
+}
+
+/// Bytes of [`reserved_index`].
+pub(crate) const fn index_bytes(limit: u64) -> u64 {
+    // hashbrown: buckets are a power of two at 7/8 load, 4 bytes of value and 1 of control each.
+    let buckets = (limit * 2 * 8 / 7 + 1).next_power_of_two();
+    buckets * 5 + 16
+}
+
+/// A record being written. What it refers to is held until it is interned or given up.
+pub(crate) struct Writer {
+    words: Vec<Word>,
+    limit: usize,
+}
+
+impl Writer {
+    pub(crate) fn new(limit: u32) -> Self {
+        Self {
+            words: Vec::with_capacity(limit as usize),
+            limit: limit as usize,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    pub(crate) fn words(&self) -> &[Word] {
+        &self.words
+    }
+
+    pub(crate) fn number(&mut self, number: u32) -> Result<(), CapacityExceeded> {
+        self.push(number & !TEXT)
+    }
+
+    /// A number of up to 62 bits, as two words. Negative ones count as 0.
+    pub(crate) fn amount(&mut self, amount: i64) -> Result<(), CapacityExceeded> {
+        let amount = amount.max(0) as u64;
+        self.push((amount >> 62) as u32)?;
+        self.push((amount >> 31) as u32 & !TEXT)?;
+        self.push(amount as u32 & !TEXT)
+    }
+
+    pub(crate) fn text(&mut self, texts: &mut Texts, text: &str) -> Result<(), CapacityExceeded> {
+        if self.words.len() >= self.limit {
+            return Err(self.full());
+        }
+        let id = texts.intern(text)?;
+        self.push(text_word(id))
+    }
+
+    /// Overwrites the number at `at`, such as a count that was not known before.
+    pub(crate) fn set(&mut self, at: usize, number: u32) {
+        self.words[at] = number & !TEXT;
+    }
+
+    /// Copies words of an interned record, texts included.
+    pub(crate) fn copy(
+        &mut self,
+        texts: &mut Texts,
+        words: &[Word],
+    ) -> Result<(), CapacityExceeded> {
+        for word in words {
+            self.push(*word)?;
+            if let Some(text) = word_text(*word) {
+                texts.retain(text);
+            }
+        }
+        Ok(())
+    }
+
+    /// Overwrites the text at `at` with the one that `word` refers to.
+    pub(crate) fn replace_text(&mut self, texts: &mut Texts, at: usize, word: Word) {
+        if let Some(text) = word_text(word) {
+            texts.retain(text);
+            release_texts(&self.words[at..=at], texts);
+            self.words[at] = word;
+        }
+    }
+
+    /// Interns what was written and starts anew.
+    pub(crate) fn finish(
+        &mut self,
+        records: &mut Records,
+        texts: &mut Texts,
+    ) -> Result<(u32, bool), CapacityExceeded> {
+        let result = records.intern(&self.words);
+        if matches!(result, Ok((_, true))) {
+            self.words.clear();
+        } else {
+            self.clear(texts);
+        }
+        result
+    }
+
+    /// Gives up what was written.
+    pub(crate) fn clear(&mut self, texts: &mut Texts) {
+        release_texts(&self.words, texts);
+        self.words.clear();
+    }
+
+    fn push(&mut self, word: Word) -> Result<(), CapacityExceeded> {
+        if self.words.len() >= self.limit {
+            return Err(self.full());
+        }
+        self.words.push(word);
+        Ok(())
+    }
+
+    const fn full(&self) -> CapacityExceeded {
+        CapacityExceeded {
+            which: "record_words",
+            limit: self.limit as u64,
+        }
+    }
+}
+
+/// Reads back [`Writer::amount`].
+pub(crate) fn amount(words: &[Word]) -> i64 {
+    match words {
+        [high, middle, low, ..] => {
+            (u64::from(*high) << 62 | u64::from(*middle) << 31 | u64::from(*low)) as i64
+        }
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_keeps_its_texts_until_the_last_reference_goes() {
+        let mut texts = Texts::new(4, 64);
+        let mut records = Records::new(["records", "words"], 2, 16);
+        let mut writer = Writer::new(8);
+        for expected_new in [true, false] {
+            writer.text(&mut texts, "zone").unwrap();
+            writer.amount(i64::MAX).unwrap();
+            let (id, new) = writer.finish(&mut records, &mut texts).unwrap();
+            assert_eq!(
+                (new, amount(&records.words(id)[1..])),
+                (expected_new, i64::MAX)
+            );
+        }
+        assert_eq!(texts.text(texts.find("zone").unwrap()), "zone");
+        assert!(!records.release(0, &mut texts));
+        assert!(records.release(0, &mut texts));
+        assert_eq!((texts.len(), records.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_full_table_refuses_and_changes_nothing() {
+        let mut texts = Texts::new(1, 64);
+        texts.intern("a").unwrap();
+        assert_eq!(
+            texts.intern("b"),
+            Err(CapacityExceeded {
+                which: "texts",
+                limit: 1
+            })
+        );
+        assert_eq!((texts.len(), texts.find("b")), (1, None));
+    }
+}

@@ -1,0 +1,122 @@
+//! 64 rows at a time, straight-line `f64` arithmetic that compilers turn into vectors.
+//!
+//! Lanes that are [wide](super::NodeBlock::wide) get meaningless results; the caller redoes them
+//! with [`super::naive`]. So does it all lanes when the [`Request`] is not fast.
+
+use super::{CPU, LANES, MEMORY, NodeBlock, Request};
+
+/// Lanes in which cpu or memory does not fit. Twin: [`super::naive::exceeds`].
+pub fn exceeding(block: &NodeBlock, request: &Request) -> u64 {
+    let asked = request.spec.map(|amount| amount as f64);
+    let mut over = [0u8; LANES];
+    for resource in [CPU, MEMORY] {
+        if request.spec[resource] == 0 {
+            continue;
+        }
+        let (allocatable, requested) = (
+            &block.fast.allocatable[resource],
+            &block.fast.requested[resource],
+        );
+        for lane in 0..LANES {
+            over[lane] |= u8::from(requested[lane] + asked[resource] > allocatable[lane]);
+        }
+    }
+    pack(&over)
+}
+
+/// How a resource's use becomes a score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    Least,
+    Most,
+}
+
+/// Fit score of cpu and memory with these weights, 0..=100, into `out`.
+/// Twins: [`super::naive::least_allocated`], [`super::naive::most_allocated`].
+pub fn fit_scores(
+    block: &NodeBlock,
+    request: &Request,
+    strategy: Strategy,
+    weights: [i64; 2],
+    out: &mut [u8; LANES],
+) {
+    let mut sums = [0i32; LANES];
+    for resource in [CPU, MEMORY] {
+        let weight = weights[resource] as i32;
+        let asked = request.score[resource] as f64;
+        let (allocatable, taken) = (
+            &block.fast.allocatable[resource],
+            &block.fast.non_zero[resource],
+        );
+        for lane in 0..LANES {
+            let taken = taken[lane] + asked;
+            let share = match strategy {
+                Strategy::Least => allocatable[lane] - taken,
+                Strategy::Most if taken > allocatable[lane] => allocatable[lane],
+                Strategy::Most => taken,
+            };
+            // A floor above what is exact cannot happen: the quotient of whole numbers below 2^53
+            // keeps its distance from the next whole number.
+            let percent = if share > 0.0 {
+                share * 100.0 / allocatable[lane]
+            } else {
+                0.0
+            };
+            sums[lane] += truncate(percent) * weight;
+        }
+    }
+    let total = (weights[CPU] + weights[MEMORY]) as i32;
+    match total {
+        0 => out.fill(0),
+        2 => {
+            for lane in 0..LANES {
+                out[lane] = (sums[lane] >> 1) as u8;
+            }
+        }
+        total => {
+            for lane in 0..LANES {
+                out[lane] = (sums[lane] / total) as u8;
+            }
+        }
+    }
+}
+
+/// Balance score of cpu and memory, 50..=100, into `out`. Twin: [`super::naive::balance_score`].
+pub fn balance_scores(block: &NodeBlock, request: &Request, out: &mut [u8; LANES]) {
+    let asked = request.status.map(|amount| amount as f64);
+    for (lane, out) in out.iter_mut().enumerate() {
+        let fraction = |resource: usize| {
+            let taken = block.fast.requested[resource][lane] + asked[resource];
+            let fraction = taken / block.fast.allocatable[resource][lane];
+            if fraction > 1.0 { 1.0 } else { fraction }
+        };
+        let (cpu, memory) = (fraction(CPU), fraction(MEMORY));
+        let distance = if cpu > memory {
+            cpu - memory
+        } else {
+            memory - cpu
+        };
+        let with = truncate((1.0 - distance / 2.0) * 100.0);
+        *out = (50 + ((50 + with - i32::from(block.balance[lane])) >> 1)) as u8;
+    }
+}
+
+/// `value` cut to a whole number, for 0 <= value < 2^31.
+///
+/// A cast saturates, which keeps loops from becoming vectors; adding 2^52 leaves the rounded number
+/// in the low bits, and what was rounded up is corrected.
+#[inline(always)]
+fn truncate(value: f64) -> i32 {
+    const SHIFT: f64 = 4_503_599_627_370_496.0;
+    let shifted = value + SHIFT;
+    let rounded = shifted.to_bits() as i32;
+    rounded - i32::from(shifted - SHIFT > value)
+}
+
+fn pack(flags: &[u8; LANES]) -> u64 {
+    let mut word = 0;
+    for (lane, flag) in flags.iter().enumerate() {
+        word |= u64::from(*flag) << lane;
+    }
+    word
+}

@@ -1,0 +1,300 @@
+//! Args of plugins. Mirrors `kube-scheduler/config/v1/types_pluginargs.go`.
+
+use super::type_meta::{
+    DefaultPreemptionArgsKind, DynamicResourcesArgsKind, InterPodAffinityArgsKind,
+    NodeAffinityArgsKind, NodeResourcesBalancedAllocationArgsKind, NodeResourcesFitArgsKind,
+    PodTopologySpreadArgsKind, VolumeBindingArgsKind,
+};
+use super::{ApiVersion, Duration, NodeAffinity, TopologySpreadConstraint, Value};
+use super::{nullable, nullable_list};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// Args of one plugin.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PluginConfig {
+    /// The args.
+    pub args: PluginArgs,
+    /// The plugin's name.
+    pub name: String,
+}
+
+impl<'de> Deserialize<'de> for PluginConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Default, Deserialize)]
+        #[serde(default, deny_unknown_fields, rename = "PluginConfig")]
+        struct Undecoded {
+            #[serde(deserialize_with = "nullable")]
+            name: String,
+            args: Value,
+        }
+        let Undecoded { name, args } = Undecoded::deserialize(deserializer)?;
+        let args = PluginArgs::decode(&name, args).map_err(|problem| {
+            D::Error::custom(format!("decoding args for plugin {name}: {problem}"))
+        })?;
+        Ok(Self { args, name })
+    }
+}
+
+macro_rules! plugin_args {
+    ($($plugin:ident $args:ident $kind:ident;)+) => {
+        /// Args by plugin.
+        #[derive(Clone, Debug, PartialEq, Serialize)]
+        #[serde(untagged)]
+        pub enum PluginArgs {
+            $(#[doc = concat!("Of `", stringify!($plugin), "`.")] $plugin($args),)+
+            /// Of a plugin without args of its own; kept as they came and not read.
+            Undecoded(Value),
+        }
+
+        impl PluginArgs {
+            /// No args given, for the plugin of this name; `None` if it takes none.
+            pub(crate) fn empty(plugin: &str) -> Option<Self> {
+                match plugin {
+                    $(stringify!($plugin) => Some(Self::$plugin($args::default())),)+
+                    _ => None,
+                }
+            }
+
+            fn decode(plugin: &str, args: Value) -> Result<Self, String> {
+                match plugin {
+                    $(stringify!($plugin) => {
+                        decode_kind(args, $kind::TEXT).map(Self::$plugin)
+                    })+
+                    _ => Ok(Self::Undecoded(args)),
+                }
+            }
+        }
+    };
+}
+
+plugin_args! {
+    DefaultPreemption DefaultPreemptionArgs DefaultPreemptionArgsKind;
+    DynamicResources DynamicResourcesArgs DynamicResourcesArgsKind;
+    InterPodAffinity InterPodAffinityArgs InterPodAffinityArgsKind;
+    NodeAffinity NodeAffinityArgs NodeAffinityArgsKind;
+    NodeResourcesBalancedAllocation NodeResourcesBalancedAllocationArgs
+        NodeResourcesBalancedAllocationArgsKind;
+    NodeResourcesFit NodeResourcesFitArgs NodeResourcesFitArgsKind;
+    PodTopologySpread PodTopologySpreadArgs PodTopologySpreadArgsKind;
+    VolumeBinding VolumeBindingArgs VolumeBindingArgsKind;
+}
+
+impl Default for PluginArgs {
+    fn default() -> Self {
+        Self::Undecoded(Value::Null)
+    }
+}
+
+/// Decodes args whose `apiVersion` and `kind` may be left out, but not be others.
+fn decode_kind<T: Default + DeserializeOwned>(args: Value, kind: &str) -> Result<T, String> {
+    let mut fields = match args {
+        Value::Null => return Ok(T::default()),
+        Value::Map(fields) => fields,
+        other => return T::deserialize(other).map_err(|error| error.to_string()),
+    };
+    for (key, expected) in [("apiVersion", ApiVersion::TEXT), ("kind", kind)] {
+        match fields.remove(key) {
+            None | Some(Value::Null) => {}
+            Some(Value::String(given)) if given == expected => {}
+            Some(given) => return Err(format!("{key}: must be {expected:?}, got {given}")),
+        }
+    }
+    T::deserialize(Value::Map(fields)).map_err(|error| error.to_string())
+}
+
+/// Args of `DefaultPreemption`: how many candidate nodes are tried.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct DefaultPreemptionArgs {
+    #[serde(skip_deserializing)]
+    api_version: ApiVersion,
+    #[serde(skip_deserializing)]
+    kind: DefaultPreemptionArgsKind,
+    /// At least so many nodes.
+    pub min_candidate_nodes_absolute: Option<i32>,
+    /// At least this percentage of the nodes.
+    pub min_candidate_nodes_percentage: Option<i32>,
+}
+
+/// Args of `DynamicResources`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct DynamicResourcesArgs {
+    #[serde(skip_deserializing)]
+    api_version: ApiVersion,
+    /// Wait for binding conditions of devices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub binding_timeout: Option<Duration>,
+    /// Time for filtering one node; zero is none.
+    pub filter_timeout: Option<Duration>,
+    #[serde(skip_deserializing)]
+    kind: DynamicResourcesArgsKind,
+}
+
+/// Args of `InterPodAffinity`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct InterPodAffinityArgs {
+    #[serde(skip_deserializing)]
+    api_version: ApiVersion,
+    /// Score weight of required affinity of existing pods, 0 to 100.
+    pub hard_pod_affinity_weight: Option<i32>,
+    /// Whether preferred terms of existing pods count only for pods with affinity of their own.
+    #[serde(deserialize_with = "nullable")]
+    pub ignore_preferred_terms_of_existing_pods: bool,
+    #[serde(skip_deserializing)]
+    kind: InterPodAffinityArgsKind,
+}
+
+/// Args of `NodeAffinity`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct NodeAffinityArgs {
+    /// Holds for every pod beside the pod's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub added_affinity: Option<NodeAffinity>,
+    #[serde(skip_deserializing)]
+    api_version: ApiVersion,
+    #[serde(skip_deserializing)]
+    kind: NodeAffinityArgsKind,
+}
+
+/// Args of `NodeResourcesBalancedAllocation`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct NodeResourcesBalancedAllocationArgs {
+    #[serde(skip_deserializing)]
+    api_version: ApiVersion,
+    #[serde(skip_deserializing)]
+    kind: NodeResourcesBalancedAllocationArgsKind,
+    /// What is balanced; every weight is 1.
+    #[serde(
+        deserialize_with = "nullable_list",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub resources: Vec<ResourceSpec>,
+}
+
+/// Args of `NodeResourcesFit`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct NodeResourcesFitArgs {
+    #[serde(skip_deserializing)]
+    api_version: ApiVersion,
+    /// Prefixes before the `/` of resources that the filter does not look at.
+    #[serde(
+        deserialize_with = "nullable_list",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub ignored_resource_groups: Vec<String>,
+    /// Resources that the filter does not look at.
+    #[serde(
+        deserialize_with = "nullable_list",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub ignored_resources: Vec<String>,
+    #[serde(skip_deserializing)]
+    kind: NodeResourcesFitArgsKind,
+    /// How nodes are scored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scoring_strategy: Option<ScoringStrategyConfig>,
+}
+
+/// How `NodeResourcesFit` scores nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ScoringStrategyConfig {
+    /// The function; required for, and only for, the type `RequestedToCapacityRatio`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requested_to_capacity_ratio: Option<RequestedToCapacityRatio>,
+    /// What is scored, with weights 1 to 100.
+    #[serde(
+        deserialize_with = "nullable_list",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub resources: Vec<ResourceSpec>,
+    /// `LeastAllocated`, `MostAllocated` or `RequestedToCapacityRatio`.
+    #[serde(
+        rename = "type",
+        deserialize_with = "nullable",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub kind: String,
+}
+
+/// Score as a function of utilization.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RequestedToCapacityRatio {
+    /// Points of the function, straight lines between them.
+    #[serde(
+        deserialize_with = "nullable_list",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub shape: Vec<ShapePoint>,
+}
+
+/// A point of a function from utilization to score.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ShapePoint {
+    /// 0 to 10.
+    #[serde(deserialize_with = "nullable")]
+    pub score: i32,
+    /// 0 to 100.
+    #[serde(deserialize_with = "nullable")]
+    pub utilization: i32,
+}
+
+/// A resource and its weight.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ResourceSpec {
+    /// The resource's name.
+    #[serde(deserialize_with = "nullable")]
+    pub name: String,
+    /// Its weight; 0 is replaced by 1.
+    #[serde(deserialize_with = "nullable")]
+    pub weight: i64,
+}
+
+/// Args of `PodTopologySpread`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct PodTopologySpreadArgs {
+    #[serde(skip_deserializing)]
+    api_version: ApiVersion,
+    /// Constraints of pods that have none themselves.
+    #[serde(
+        deserialize_with = "nullable_list",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub default_constraints: Vec<TopologySpreadConstraint>,
+    /// `System` (built-in constraints) or `List` (`default_constraints`).
+    #[serde(deserialize_with = "nullable")]
+    pub defaulting_type: String,
+    #[serde(skip_deserializing)]
+    kind: PodTopologySpreadArgsKind,
+}
+
+/// Args of `VolumeBinding`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct VolumeBindingArgs {
+    #[serde(skip_deserializing)]
+    api_version: ApiVersion,
+    /// Seconds to wait for volumes; 0 does not wait.
+    pub bind_timeout_seconds: Option<i64>,
+    #[serde(skip_deserializing)]
+    kind: VolumeBindingArgsKind,
+    /// Score by the share of the volumes' capacity that is requested.
+    #[serde(
+        deserialize_with = "nullable_list",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub shape: Vec<ShapePoint>,
+}

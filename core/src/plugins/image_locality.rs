@@ -1,0 +1,43 @@
+//! `ImageLocality`: prefers nodes that hold the pod's images already.
+//!
+//! Mirrors `plugins/imagelocality/image_locality.go`. The more nodes hold an image, the more it
+//! counts; how many do is as old as the node's last change, as in upstream's snapshot.
+
+use super::Plugin;
+use crate::class::Section;
+use crate::cycle::{Attempt, Column, Scratch};
+
+const MEBIBYTE: i64 = 1 << 20;
+/// Below this sum of sizes a node scores 0.
+const THRESHOLD_MIN: i64 = 23 * MEBIBYTE;
+/// Above this sum for each container a node scores 100.
+const THRESHOLD_MAX: i64 = 1000 * MEBIBYTE;
+
+pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
+    let cluster = attempt.cluster;
+    let nodes = f64::from(cluster.node_count);
+    scratch.row_sums.clear();
+    for name in attempt.class.section(Section::Images) {
+        let Some(image) = cluster.images.find(&[*name]) else {
+            continue;
+        };
+        let size = cluster.image_sizes[image as usize] as f64;
+        for (row, holders) in cluster.image_counts.slots(image) {
+            // The quotient comes first, and each image is cut to whole bytes, as upstream does.
+            let spread = f64::from(holders) / nodes;
+            scratch.row_sums.add(row, (size * spread) as i64);
+        }
+    }
+    if scratch.row_sums.len() == 0 {
+        return Column::Constant(0);
+    }
+    let ceiling = THRESHOLD_MAX * i64::from(attempt.class.class.image_count);
+    let list = core::mem::take(&mut scratch.list);
+    for row in &list {
+        let sum = scratch.row_sums.sum(*row).clamp(THRESHOLD_MIN, ceiling.max(THRESHOLD_MIN));
+        let score = (sum - THRESHOLD_MIN) * 100 / (ceiling - THRESHOLD_MIN);
+        scratch.column_mut(Plugin::ImageLocality)[*row as usize] = score as u8;
+    }
+    scratch.list = list;
+    Column::Rows
+}

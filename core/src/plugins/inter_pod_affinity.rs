@@ -1,0 +1,178 @@
+//! `InterPodAffinity`: pods near or apart from other pods, by topology domain.
+//!
+//! Mirrors `plugins/interpodaffinity`. Reasons: [`REASON_AFFINITY`], unresolvable,
+//! [`REASON_ANTI_AFFINITY`] and [`REASON_EXISTING`]. Nothing here looks at existing pods: what they
+//! match and carry is counted per domain when they land.
+
+use super::Plugin;
+use crate::cluster::term::{CarriedView, role};
+use crate::cluster::topology::NO_DOMAIN;
+use crate::cycle::scratch::lanes;
+use crate::cycle::{Attempt, Column, Refusal, Scratch};
+use crate::id::KeyId;
+
+/// No matching pod in the domains of the required terms.
+pub const REASON_AFFINITY: &str = "node(s) didn't match pod affinity rules";
+/// A pod that the required anti-affinity names is in the domain.
+pub const REASON_ANTI_AFFINITY: &str = "node(s) didn't match pod anti-affinity rules";
+/// A pod in the domain wants to be apart from this one.
+pub const REASON_EXISTING: &str = "node(s) didn't satisfy existing pods anti-affinity rules";
+
+pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
+    filter_affinity(attempt, scratch);
+    let cluster = attempt.cluster;
+    let live = &cluster.live;
+
+    scratch.domains.clear();
+    for (term, _) in live.anti_affinity(attempt.slot) {
+        for (domain, _) in cluster.terms.counts.slots(term.0) {
+            scratch.domains.add(domain, 1);
+        }
+    }
+    if scratch.domains.len() > 0 {
+        for (_, key) in live.anti_affinity(attempt.slot) {
+            refuse_marked(attempt, key, Refusal::PodAntiAffinity, scratch);
+        }
+    }
+
+    scratch.domains.clear();
+    scratch.keys.fill(false);
+    for term in live.felt(attempt.slot) {
+        let carried = CarriedView::read(cluster.terms.words(term));
+        if carried.is_some_and(|carried| carried.role == role::REQUIRED_ANTI_AFFINITY) {
+            for (domain, _) in cluster.terms.counts.slots(term.0) {
+                scratch.domains.add(domain, 1);
+            }
+            if let Some(key) = cluster.terms.key(term) {
+                scratch.keys[key.index()] = true;
+            }
+        }
+    }
+    if scratch.domains.len() > 0 {
+        for key in 0..scratch.keys.len() {
+            if scratch.keys[key] {
+                let key = KeyId::from_index(key);
+                refuse_marked(attempt, key, Refusal::ExistingAntiAffinity, scratch);
+            }
+        }
+    }
+}
+
+/// Required affinity: the node has every key, and a matching pod in each of their domains; where
+/// nobody matches anywhere and the pod matches itself, having the keys is enough.
+fn filter_affinity(attempt: Attempt<'_>, scratch: &mut Scratch) {
+    let cluster = attempt.cluster;
+    let groups = || cluster.live.affinity(attempt.slot);
+    if groups().next().is_none() {
+        return;
+    }
+    let nobody = groups().all(|(term, _)| cluster.terms.counts.is_empty(term.0));
+    let keys_suffice = nobody && attempt.live().self_affine;
+    scratch.domains.clear();
+    for (term, _) in groups() {
+        for (domain, _) in cluster.terms.counts.slots(term.0) {
+            scratch.domains.add(domain, 1);
+        }
+    }
+    for (_, key) in groups() {
+        for (block, domains) in cluster.topology.column(key).chunks_exact(64).enumerate() {
+            let mut refused = 0;
+            for lane in lanes(scratch.alive[block]) {
+                let domain = domains[lane];
+                let matched = keys_suffice || scratch.domains.contains(domain);
+                refused |= u64::from(domain == NO_DOMAIN || !matched) << lane;
+            }
+            scratch.refuse_word(Refusal::PodAffinity, block, refused);
+        }
+    }
+}
+
+/// Refuses the rows whose domain under `key` is marked.
+fn refuse_marked(attempt: Attempt<'_>, key: KeyId, refusal: Refusal, scratch: &mut Scratch) {
+    let column = attempt.cluster.topology.column(key);
+    for (block, domains) in column.chunks_exact(64).enumerate() {
+        let mut refused = 0;
+        for lane in lanes(scratch.alive[block]) {
+            let domain = domains[lane];
+            let marked = domain != NO_DOMAIN && scratch.domains.contains(domain);
+            refused |= u64::from(marked) << lane;
+        }
+        scratch.refuse_word(refusal, block, refused);
+    }
+}
+
+pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
+    let cluster = attempt.cluster;
+    let live = &cluster.live;
+    let has_own = live.preferred_terms(attempt.slot).next().is_some();
+    if attempt.plan.ignore_preferred_terms_of_existing_pods && !has_own {
+        return Column::Absent;
+    }
+    scratch.domains.clear();
+    scratch.keys.fill(false);
+    for (term, key, weight) in live.preferred_terms(attempt.slot) {
+        scratch.keys[key.index()] = true;
+        for (domain, count) in cluster.terms.counts.slots(term.0) {
+            scratch.domains.add(domain, weight * i64::from(count));
+        }
+    }
+    for term in live.felt(attempt.slot) {
+        let Some(carried) = CarriedView::read(cluster.terms.words(term)) else {
+            continue;
+        };
+        let weight = match carried.role {
+            role::REQUIRED_AFFINITY if attempt.plan.hard_pod_affinity_weight > 0 => {
+                attempt.plan.hard_pod_affinity_weight
+            }
+            role::PREFERRED_AFFINITY => i64::from(carried.weight),
+            role::PREFERRED_ANTI_AFFINITY => -i64::from(carried.weight),
+            _ => continue,
+        };
+        if let Some(key) = cluster.terms.key(term) {
+            scratch.keys[key.index()] = true;
+        }
+        for (domain, count) in cluster.terms.counts.slots(term.0) {
+            scratch.domains.add(domain, weight * i64::from(count));
+        }
+    }
+    if scratch.domains.len() == 0 {
+        return Column::Absent;
+    }
+    let list = core::mem::take(&mut scratch.list);
+    for row in &list {
+        scratch.raw[*row as usize] = 0;
+    }
+    for key in 0..scratch.keys.len() {
+        if !scratch.keys[key] {
+            continue;
+        }
+        let column = cluster.topology.column(KeyId::from_index(key));
+        for row in &list {
+            let domain = column[*row as usize];
+            if domain != NO_DOMAIN {
+                scratch.raw[*row as usize] += scratch.domains.sum(domain);
+            }
+        }
+    }
+    scratch.list = list;
+    normalize(scratch)
+}
+
+/// Spreads the sums over 0..=100 between their extremes; all 0 where they are equal.
+fn normalize(scratch: &mut Scratch) -> Column {
+    let list = core::mem::take(&mut scratch.list);
+    let raw = core::mem::take(&mut scratch.raw);
+    let sums = || list.iter().map(|row| raw[*row as usize]);
+    let lowest = sums().min().unwrap_or(0);
+    let range = sums().max().unwrap_or(0) - lowest;
+    let column = scratch.column_mut(Plugin::InterPodAffinity);
+    if range > 0 {
+        for row in &list {
+            let above = (raw[*row as usize] - lowest) as f64;
+            column[*row as usize] = (100.0 * (above / range as f64)) as u8;
+        }
+    }
+    scratch.list = list;
+    scratch.raw = raw;
+    if range > 0 { Column::Rows } else { Column::Constant(0) }
+}

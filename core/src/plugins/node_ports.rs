@@ -1,0 +1,43 @@
+//! `NodePorts`: a host port is taken once a node, by address and protocol.
+//!
+//! Mirrors `plugins/nodeports/node_ports.go` and `HostPortInfo` of `framework/types.go`. Reason:
+//! [`REASON`]. Differs from kube-scheduler: pods with the same port on one node are counted, so
+//! that one of them leaving does not free it.
+
+use crate::class::Section;
+use crate::cycle::{Attempt, Refusal, Scratch};
+use crate::intern::Word;
+
+/// Given where a wanted port is taken.
+pub const REASON: &str = "node(s) didn't have free ports for the requested pod ports";
+
+/// Every address of the node.
+pub(crate) const ANY_ADDRESS: &str = "0.0.0.0";
+
+pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
+    let wanted = attempt.class.section(Section::Ports);
+    if wanted.is_empty() {
+        return;
+    }
+    let cluster = attempt.cluster;
+    let any = crate::selector::word_of(&cluster.texts, ANY_ADDRESS);
+    let is_any = |address: Word| Some(address) == any;
+    for port in 0..cluster.ports.bound() as u32 {
+        if !cluster.ports.contains(port) || cluster.port_counts.is_empty(port) {
+            continue;
+        }
+        let &[protocol, number, address] = cluster.ports.words(port) else {
+            continue;
+        };
+        let conflicts = wanted.chunks_exact(3).any(|own| {
+            own[0] == protocol
+                && own[1] == number
+                && (own[2] == address || is_any(own[2]) || is_any(address))
+        });
+        if conflicts {
+            for (row, _) in cluster.port_counts.slots(port) {
+                scratch.refuse_word(Refusal::Ports, row as usize / 64, 1 << (row % 64));
+            }
+        }
+    }
+}

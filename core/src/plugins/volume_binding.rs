@@ -1,0 +1,7 @@
+//! `VolumeBinding`: pods with claims are unsupported so far; for all others it scores 0, as
+//! upstream's does, which does not skip itself.
+//!
+//! Mirrors the score of `plugins/volumebinding/volume_binding.go` for pods without claims.
+
+/// Score of every node for a pod without claims.
+pub(crate) const SCORE: u8 = 0;

@@ -1,0 +1,71 @@
+//! What is there, and what the last attempt found of it.
+
+use super::Scheduler;
+use crate::class::flag;
+use crate::cluster::owner::ObjectKind;
+use crate::cluster::{NodeState, PodState};
+use crate::decision::{Decision, Outcome};
+use crate::id::{NodeId, PodId};
+use crate::object::Object;
+
+impl Scheduler {
+    /// Whether the id is that of a pod. Other functions that take one may panic if it is not.
+    pub fn has_pod(&self, pod: PodId) -> bool {
+        let row = self.cluster.pods.get(pod.index());
+        row.is_some_and(|row| row.state != PodState::Vacant)
+    }
+
+    /// Whether the id is that of a node. Other functions that take one may panic if it is not.
+    pub fn has_node(&self, node: NodeId) -> bool {
+        let row = self.cluster.nodes.get(node.index());
+        row.is_some_and(|row| row.state == NodeState::Present)
+    }
+
+    /// Whether the pod waits for a node, has a profile and is not being deleted.
+    pub fn waits(&self, pod: PodId) -> bool {
+        let row = self.cluster.pods.get(pod.index());
+        row.is_some_and(|row| {
+            let class = || *self.cluster.class(row.class).class;
+            row.state == PodState::Pending
+                && class().profile.is_some()
+                && !class().has(flag::TERMINATING)
+        })
+    }
+
+    /// Rows of the node table in use: one more than the largest id of a node.
+    pub fn node_rows(&self) -> usize {
+        self.cluster.nodes.len()
+    }
+
+    /// Feasible nodes of the last attempt or evaluation, which must be the one that gave
+    /// `decision`, in the order in which they were found, each with its total; the totals are 0
+    /// unless the nodes were [scored](Decision::is_scored).
+    pub fn feasible(&self, decision: &Decision) -> impl Iterator<Item = (NodeId, i64)> + '_ {
+        let is_whole = matches!(
+            decision.outcome,
+            Outcome::Scheduled(_) | Outcome::Unschedulable
+        );
+        let list = is_whole.then_some(&self.scratch.list);
+        let is_scored = decision.is_scored();
+        list.into_iter().flatten().map(move |row| {
+            let total = self.scratch.totals.get(*row as usize);
+            let total = total.copied().filter(|_| is_scored);
+            (NodeId(*row), total.unwrap_or(0))
+        })
+    }
+
+    /// Whether a namespace's object is there.
+    pub(crate) fn has_namespace(&self, name: &str) -> bool {
+        self.cluster.has_object(ObjectKind::Namespace, "", name)
+    }
+
+    /// Whether an object of this kind and name is there; of kinds that are not kept, always.
+    pub(crate) fn has_object(&self, object: &Object) -> bool {
+        let metadata = object.metadata();
+        let kind = ObjectKind::of(object);
+        kind.is_none_or(|kind| {
+            self.cluster
+                .has_object(kind, &metadata.namespace, &metadata.name)
+        })
+    }
+}

@@ -1,0 +1,343 @@
+//! Label selectors and node selector terms, as words of a record.
+//!
+//! A *requirement* is `[key, operator, count, values..]`; a *selector* is `[words, kind,
+//! requirements..]`, where `words` counts what follows; a *term* of a node selector is `[words,
+//! valid, expressions, requirements.., (is_name, operator, value)..]`. Labels are `[key, value]`
+//! pairs. Mirrors `labels/selector.go` of apimachinery and `nodeaffinity.go` of component-helpers.
+
+use crate::capacity::CapacityExceeded;
+use crate::intern::{Texts, Word, Writer, text_word, word_text};
+use crate::object::label::{is_label_value, is_qualified_name};
+use crate::object::{LabelSelector, Labels, NodeSelectorTerm, Requirement};
+
+const IN: Word = 0;
+const NOT_IN: Word = 1;
+const EXISTS: Word = 2;
+const DOES_NOT_EXIST: Word = 3;
+const GREATER: Word = 4;
+const LESS: Word = 5;
+
+/// Selects nothing, whatever the requirements.
+const NOTHING: Word = 0;
+const REQUIREMENTS: Word = 1;
+
+/// Labels of a pod, node or namespace: pairs of key and value.
+#[derive(Clone, Copy)]
+pub(crate) struct LabelsView<'a>(pub(crate) &'a [Word]);
+
+impl LabelsView<'_> {
+    pub(crate) fn value(self, key: Word) -> Option<Word> {
+        self.0
+            .chunks_exact(2)
+            .find(|pair| pair[0] == key)
+            .map(|pair| pair[1])
+    }
+}
+
+pub(crate) fn write_labels(
+    writer: &mut Writer,
+    texts: &mut Texts,
+    labels: &Labels,
+) -> Result<(), CapacityExceeded> {
+    for (key, value) in labels {
+        writer.text(texts, key)?;
+        writer.text(texts, value)?;
+    }
+    Ok(())
+}
+
+/// Splits off the first item of a sequence whose items begin with the count of words after it.
+pub(crate) fn split_item(words: &[Word]) -> Option<(&[Word], &[Word])> {
+    let (count, rest) = words.split_first()?;
+    rest.split_at_checked(*count as usize)
+}
+
+/// Items of such a sequence.
+pub(crate) fn items(words: &[Word]) -> impl Iterator<Item = &[Word]> {
+    let mut rest = words;
+    core::iter::from_fn(move || {
+        let (item, after) = split_item(rest)?;
+        rest = after;
+        Some(item)
+    })
+}
+
+/// Writes an item and, once its length is known, its count of words before it.
+pub(crate) fn write_item(
+    writer: &mut Writer,
+    texts: &mut Texts,
+    write: impl FnOnce(&mut Writer, &mut Texts) -> Result<(), CapacityExceeded>,
+) -> Result<(), CapacityExceeded> {
+    let at = writer.len();
+    writer.number(0)?;
+    write(writer, texts)?;
+    writer.set(at, (writer.len() - at - 1) as u32);
+    Ok(())
+}
+
+/// `also` are further pairs that must hold (`matchLabelKeys`).
+pub(crate) fn write_selector<'a>(
+    writer: &mut Writer,
+    texts: &mut Texts,
+    selector: Option<&'a LabelSelector>,
+    also: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Result<(), CapacityExceeded> {
+    write_item(writer, texts, |writer, texts| {
+        write_bare_selector(writer, texts, selector, also)
+    })
+}
+
+/// A selector without the count of its words.
+pub(crate) fn write_bare_selector<'a>(
+    writer: &mut Writer,
+    texts: &mut Texts,
+    selector: Option<&'a LabelSelector>,
+    also: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Result<(), CapacityExceeded> {
+    let Some(selector) = selector else {
+        return writer.number(NOTHING);
+    };
+    writer.number(REQUIREMENTS)?;
+    let own = selector
+        .match_labels
+        .iter()
+        .map(|(key, value)| (key.as_str(), value.as_str()));
+    for (key, value) in also.chain(own) {
+        write_pair(writer, texts, key, value)?;
+    }
+    for requirement in &selector.match_expressions {
+        write_requirement(writer, texts, requirement)?;
+    }
+    Ok(())
+}
+
+/// The requirement that `key` has `value`.
+pub(crate) fn write_pair(
+    writer: &mut Writer,
+    texts: &mut Texts,
+    key: &str,
+    value: &str,
+) -> Result<(), CapacityExceeded> {
+    writer.text(texts, key)?;
+    writer.number(IN)?;
+    writer.number(1)?;
+    writer.text(texts, value)
+}
+
+/// The item of a selector of map pairs and, if given, of another selector's requirements.
+pub(crate) fn write_requirements_header(writer: &mut Writer) -> Result<(), CapacityExceeded> {
+    writer.number(REQUIREMENTS)
+}
+
+fn write_requirement(
+    writer: &mut Writer,
+    texts: &mut Texts,
+    requirement: &Requirement,
+) -> Result<(), CapacityExceeded> {
+    writer.text(texts, &requirement.key)?;
+    writer.number(operator(&requirement.operator).unwrap_or(IN))?;
+    writer.number(requirement.values.len() as u32)?;
+    for value in &requirement.values {
+        writer.text(texts, value)?;
+    }
+    Ok(())
+}
+
+fn operator(name: &str) -> Option<Word> {
+    match name {
+        "In" => Some(IN),
+        "NotIn" => Some(NOT_IN),
+        "Exists" => Some(EXISTS),
+        "DoesNotExist" => Some(DOES_NOT_EXIST),
+        "Gt" => Some(GREATER),
+        "Lt" => Some(LESS),
+        _ => None,
+    }
+}
+
+/// Whether a label selector parses; mirrors `LabelSelectorAsSelector`.
+pub(crate) fn is_valid(selector: &LabelSelector) -> bool {
+    let labels = selector
+        .match_labels
+        .iter()
+        .all(|(key, value)| is_qualified_name(key) && is_label_value(value));
+    labels
+        && selector.match_expressions.iter().all(|requirement| {
+            !matches!(requirement.operator.as_str(), "Gt" | "Lt") && requirement_parses(requirement)
+        })
+}
+
+/// Mirrors `labels.NewRequirement`.
+fn requirement_parses(requirement: &Requirement) -> bool {
+    let values = &requirement.values;
+    let count = match requirement.operator.as_str() {
+        "In" | "NotIn" => !values.is_empty(),
+        "Exists" | "DoesNotExist" => values.is_empty(),
+        "Gt" | "Lt" => {
+            values.len() == 1 && values.iter().all(|value| parse_integer(value).is_some())
+        }
+        _ => false,
+    };
+    count && is_qualified_name(&requirement.key) && values.iter().all(|value| is_label_value(value))
+}
+
+/// Whether the selector has no requirement and so matches everything.
+pub(crate) fn is_everything(selector: &[Word]) -> bool {
+    selector == [REQUIREMENTS]
+}
+
+/// `selector` as an item, without its count.
+pub(crate) fn selects(selector: &[Word], labels: LabelsView<'_>, texts: &Texts) -> bool {
+    match selector.split_first() {
+        Some((&REQUIREMENTS, requirements)) => all_hold(requirements, labels, texts),
+        _ => false,
+    }
+}
+
+fn all_hold(mut requirements: &[Word], labels: LabelsView<'_>, texts: &Texts) -> bool {
+    while let [key, operator, count, rest @ ..] = requirements {
+        let (values, after) = rest
+            .split_at_checked(*count as usize)
+            .unwrap_or((rest, &[]));
+        let value = labels.value(*key);
+        let holds = match *operator {
+            IN => value.is_some_and(|value| values.contains(&value)),
+            NOT_IN => value.is_none_or(|value| !values.contains(&value)),
+            EXISTS => value.is_some(),
+            DOES_NOT_EXIST => value.is_none(),
+            operator => {
+                let integer =
+                    |word: Word| word_text(word).and_then(|text| parse_integer(texts.text(text)));
+                let pair = value
+                    .and_then(integer)
+                    .zip(values.first().copied().and_then(integer));
+                pair.is_some_and(|(value, bound)| {
+                    if operator == GREATER {
+                        value > bound
+                    } else {
+                        value < bound
+                    }
+                })
+            }
+        };
+        if !holds {
+            return false;
+        }
+        requirements = after;
+    }
+    true
+}
+
+/// Go's `strconv.ParseInt(text, 10, 64)`.
+fn parse_integer(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok()
+}
+
+/// Writes a term of a node selector; an empty one matches nothing, as an invalid one does.
+///
+/// With `pinned`, the term's one field requirement, the node's name, is left out.
+pub(crate) fn write_term(
+    writer: &mut Writer,
+    texts: &mut Texts,
+    term: &NodeSelectorTerm,
+    pinned: bool,
+) -> Result<(), CapacityExceeded> {
+    let empty = term.match_expressions.is_empty() && term.match_fields.is_empty();
+    write_item(writer, texts, |writer, texts| {
+        let valid = !empty
+            && term.match_expressions.iter().all(requirement_parses)
+            && term.match_fields.iter().all(|field| {
+                matches!(field.operator.as_str(), "In" | "NotIn") && field.values.len() == 1
+            });
+        writer.number(u32::from(valid))?;
+        write_item(writer, texts, |writer, texts| {
+            for requirement in &term.match_expressions {
+                write_requirement(writer, texts, requirement)?;
+            }
+            Ok(())
+        })?;
+        for field in term.match_fields.iter().filter(|_| !pinned) {
+            writer.number(u32::from(field.key == NAME_FIELD))?;
+            writer.number(operator(&field.operator).unwrap_or(IN))?;
+            writer.text(texts, field.values.first().map_or("", |value| value))?;
+        }
+        Ok(())
+    })
+}
+
+/// The one field that node selectors know.
+pub(crate) const NAME_FIELD: &str = "metadata.name";
+
+/// A node, as node selectors see it.
+#[derive(Clone, Copy)]
+pub(crate) struct NodeFacts<'a> {
+    pub(crate) name: Word,
+    pub(crate) labels: LabelsView<'a>,
+}
+
+/// `term` as an item, without its count. An invalid term matches nothing.
+pub(crate) fn term_matches(term: &[Word], node: NodeFacts<'_>, texts: &Texts) -> bool {
+    let Some((&1, rest)) = term.split_first() else {
+        return false;
+    };
+    let Some((expressions, fields)) = split_item(rest) else {
+        return false;
+    };
+    all_hold(expressions, node.labels, texts)
+        && fields.chunks_exact(3).all(|field| {
+            let equal = if field[0] == 1 {
+                node.name == field[2]
+            } else {
+                word_text(field[2]).is_some_and(|text| texts.text(text).is_empty())
+            };
+            equal == (field[1] == IN)
+        })
+}
+
+/// Nodes that a term of required node affinity names by `metadata.name In`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TermNames {
+    /// None: it has no such field, and so may match any node.
+    Any,
+    /// The one of this name.
+    One(Word),
+    /// Several such fields that do not agree.
+    Contradiction,
+}
+
+pub(crate) fn term_names(term: &[Word]) -> TermNames {
+    let fields = term
+        .get(1..)
+        .and_then(split_item)
+        .map_or(&[][..], |(_, fields)| fields);
+    let mut names = fields
+        .chunks_exact(3)
+        .filter(|field| field[0] == 1 && field[1] == IN)
+        .map(|field| field[2]);
+    match names.next() {
+        None => TermNames::Any,
+        Some(first) if names.all(|name| name == first) => TermNames::One(first),
+        Some(_) => TermNames::Contradiction,
+    }
+}
+
+/// Whether `term` parses.
+pub(crate) fn term_is_valid(term: &[Word]) -> bool {
+    term.first() == Some(&1)
+}
+
+/// Whether a map of pairs holds, each by equality.
+pub(crate) fn pairs_hold(pairs: &[Word], labels: LabelsView<'_>) -> bool {
+    pairs
+        .chunks_exact(2)
+        .all(|pair| labels.value(pair[0]) == Some(pair[1]))
+}
+
+/// The word of an interned text, or one that no label has.
+pub(crate) fn word_of(texts: &Texts, text: &str) -> Option<Word> {
+    texts.find(text).map(text_word)
+}

@@ -1,0 +1,85 @@
+//! Taints and tolerations, as words of a record.
+//!
+//! A taint is `[key, value, effect]`, a toleration `[key or 0, operator, value, effect]`. Mirrors
+//! `staging/src/k8s.io/api/core/v1/toleration.go`.
+
+use crate::capacity::CapacityExceeded;
+use crate::intern::{Texts, Word, Writer};
+
+/// Effects of taints and tolerations; 0 stands for an empty one.
+pub(crate) mod effect {
+    use super::Word;
+    pub(crate) const ANY: Word = 0;
+    pub(crate) const NO_SCHEDULE: Word = 1;
+    pub(crate) const PREFER_NO_SCHEDULE: Word = 2;
+    pub(crate) const NO_EXECUTE: Word = 3;
+    pub(crate) const OTHER: Word = 4;
+
+    pub(crate) fn from_name(name: &str) -> Word {
+        match name {
+            "" => ANY,
+            "NoSchedule" => NO_SCHEDULE,
+            "PreferNoSchedule" => PREFER_NO_SCHEDULE,
+            "NoExecute" => NO_EXECUTE,
+            _ => OTHER,
+        }
+    }
+}
+
+const EQUAL: Word = 0;
+const TOLERATES_ANY_VALUE: Word = 1;
+/// `Gt`, `Lt` (their gate is off in 1.37) and unknown operators match no taint.
+const TOLERATES_NOTHING: Word = 2;
+
+/// A toleration is `[key or 0, operator, value, effect]`.
+pub(crate) fn write_toleration(
+    writer: &mut Writer,
+    texts: &mut Texts,
+    toleration: &crate::object::Toleration,
+) -> Result<(), CapacityExceeded> {
+    if toleration.key.is_empty() {
+        writer.number(0)?;
+    } else {
+        writer.text(texts, &toleration.key)?;
+    }
+    writer.number(match toleration.operator.as_str() {
+        "" | "Equal" => EQUAL,
+        "Exists" => TOLERATES_ANY_VALUE,
+        _ => TOLERATES_NOTHING,
+    })?;
+    writer.text(texts, &toleration.value)?;
+    writer.number(effect::from_name(&toleration.effect))
+}
+
+/// A taint as words: `[key, value, effect]`.
+#[derive(Clone, Copy)]
+pub(crate) struct TaintView {
+    pub(crate) key: Word,
+    pub(crate) value: Word,
+    pub(crate) effect: Word,
+}
+
+pub(crate) fn taints(words: &[Word]) -> impl Iterator<Item = TaintView> {
+    words.chunks_exact(3).map(|taint| TaintView {
+        key: taint[0],
+        value: taint[1],
+        effect: taint[2],
+    })
+}
+
+/// Mirrors `Toleration.ToleratesTaint` in `staging/src/k8s.io/api/core/v1/toleration.go`.
+pub(crate) fn tolerated(
+    tolerations: &[Word],
+    taint: TaintView,
+    mut considered: impl FnMut(Word) -> bool,
+) -> bool {
+    tolerations.chunks_exact(4).any(|toleration| {
+        considered(toleration[3])
+            && (toleration[3] == effect::ANY || toleration[3] == taint.effect)
+            && (toleration[0] == 0 || toleration[0] == taint.key)
+            && match toleration[1] {
+                EQUAL => toleration[2] == taint.value,
+                operator => operator == TOLERATES_ANY_VALUE,
+            }
+    })
+}
