@@ -1,1 +1,31 @@
-fn main() {}
+//! The `berth` command: kube-scheduler's decisions from files, without a cluster.
+#![forbid(unsafe_code)]
+// They panic when the reader has gone; see `output`.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod args;
+mod completion;
+mod config;
+mod escape;
+mod explain;
+mod failure;
+mod input;
+mod load;
+mod notes;
+mod output;
+mod simulate;
+mod stopwatch;
+
+use args::{Cli, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Simulate(args) => simulate::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Config(args) => config::run(&args),
+        Command::Completion(args) => completion::run(&args),
+    };
+    failure::exit_code(outcome)
+}

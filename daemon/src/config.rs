@@ -1,0 +1,68 @@
+//! `berth config`, and the configuration of the other commands.
+
+use crate::args::{ConfigArgs, ConfigCommand, ConfigForm};
+use crate::failure::{Failure, Outcome};
+use crate::input::{Place, Problem, Problems, read_config};
+use crate::output::{Output, yaml};
+use berth_core::object::config::KubeSchedulerConfiguration;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+pub fn run(args: &ConfigArgs) -> Outcome {
+    match &args.command {
+        ConfigCommand::Print { config, output } => print(config.as_deref(), *output),
+        ConfigCommand::Check { config } => check(config.as_deref()),
+    }
+}
+
+fn print(file: Option<&Path>, form: ConfigForm) -> Outcome {
+    let config = load(file)?.defaulted();
+    let mut output = Output::stdout();
+    match form {
+        ConfigForm::Yaml => output.write_all(yaml(&config)?.as_bytes())?,
+        ConfigForm::Json => {
+            serde_json::to_writer_pretty(&mut output, &config).map_err(std::io::Error::from)?;
+            writeln!(output)?;
+        }
+    }
+    output.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check(file: Option<&Path>) -> Outcome {
+    load(file)?;
+    let mut output = Output::stdout();
+    match file {
+        Some(file) => writeln!(output, "{} is valid", file.display())?,
+        None => writeln!(output, "the defaults are valid")?,
+    }
+    output.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The configuration of a file, or the defaults; fails with everything that is wrong with it.
+pub fn load(file: Option<&Path>) -> Result<KubeSchedulerConfiguration, Failure> {
+    let Some(file) = file else {
+        return Ok(KubeSchedulerConfiguration::default());
+    };
+    let mut problems = Problems::default();
+    match read_config::<KubeSchedulerConfiguration>(file) {
+        Ok(config) => {
+            // What `profiles` refuses beyond the fields is told too.
+            let Err(errors) = config.profiles() else {
+                return Ok(config);
+            };
+            for error in errors.0 {
+                problems.push(Problem {
+                    place: Place::file(file),
+                    object: None,
+                    field: Some(error.field),
+                    message: error.problem,
+                });
+            }
+        }
+        Err(problem) => problems.push(problem),
+    }
+    Err(Failure::Input(problems))
+}

@@ -1,0 +1,45 @@
+//! `berth explain`.
+
+use crate::args::ExplainArgs;
+use crate::failure::{Failure, Outcome, exit};
+use crate::load::Loaded;
+use crate::output::Verdicts;
+use crate::stopwatch::Stopwatch;
+use berth_core::{Detail, NodeSearch, PodResult};
+use std::process::ExitCode;
+
+/// Judges one pod, with nothing changed.
+pub fn run(args: &ExplainArgs) -> Outcome {
+    let mut stopwatch = Stopwatch::start();
+    args.rules.check()?;
+    let loaded = Loaded::read(&args.input)?;
+    stopwatch.stage(|timing| &mut timing.read);
+    let mut options = args.rules.options();
+    // Every node's verdict is asked for, so a sample is not the default here.
+    options.node_search.get_or_insert(NodeSearch::All);
+    let mut scheduler = loaded.build(options)?;
+    stopwatch.stage(|timing| &mut timing.build);
+
+    let (namespace, name) = args.pod.split_once('/').unwrap_or(("default", &args.pod));
+    let Some(pod) = scheduler.find_pod(namespace, name) else {
+        return Err(Failure::Usage(loaded.absent(namespace, name)));
+    };
+    let bound = scheduler.node_of(pod);
+    let (_, record) = scheduler.explain(pod, Detail::Full);
+    stopwatch.stage(|timing| &mut timing.decide);
+
+    let verdicts = Verdicts {
+        record: &record,
+        nodes: scheduler.nodes().count(),
+        bound: bound.map(|node| scheduler.node(node).name),
+    };
+    verdicts.write(args.output.output)?;
+    if args.output.timing {
+        stopwatch.timing(1).tell();
+    }
+    Ok(if record.result == PodResult::Scheduled {
+        ExitCode::SUCCESS
+    } else {
+        exit::not_placed()
+    })
+}

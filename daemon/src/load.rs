@@ -1,0 +1,179 @@
+//! Input and configuration to a scheduler with its pods.
+
+use crate::args::InputArgs;
+use crate::failure::{Failure, tell, tell_problems};
+use crate::input::{Input, Place, Problem, Problems};
+use crate::{config, notes};
+use berth_core::id::PodId;
+use berth_core::object::config::{DEFAULT_SCHEDULER_NAME, KubeSchedulerConfiguration};
+use berth_core::object::input::{InputOptions, Prepared, prepare};
+use berth_core::object::{Object, Pod};
+use berth_core::{ApplyError, Capacities, Change, CreateError, Options, Scheduler};
+
+/// Pods that workloads may make in all: twice what Kubernetes supports in a cluster.
+const MADE_PODS_MAX: u64 = 300_000;
+/// How often a capacity is doubled before an input counts as too large.
+const DOUBLINGS_MAX: u32 = 64;
+
+/// A cluster that is ready to be built.
+pub struct Loaded {
+    config: KubeSchedulerConfiguration,
+    objects: Vec<Object>,
+    /// Pods that wait for one of the configuration's profiles, in the input's order.
+    pub pending: Vec<PendingPod>,
+    /// Pending pods that are left out: another scheduler's, or being deleted.
+    pub skipped: u64,
+    /// Whether bad objects were left out.
+    pub has_bad: bool,
+}
+
+/// A pod that is to be placed.
+pub struct PendingPod {
+    pub namespace: String,
+    pub name: String,
+    pub priority: i32,
+}
+
+impl Loaded {
+    /// Reads, checks and completes the input; tells notes, and problems that are skipped.
+    ///
+    /// Fails with everything that is wrong with the input, unless bad objects may be skipped and
+    /// something is left.
+    pub fn read(args: &InputArgs) -> Result<Self, Failure> {
+        let config = config::load(args.config.as_deref())?;
+        let mut input = Input::read(&args.filename);
+        notes::other_kinds(&input);
+        let prepared = prepare_input(&mut input, &config);
+        let has_bad = !input.problems.is_empty();
+        if has_bad {
+            let is_empty = prepared.objects.is_empty() && prepared.pending.is_empty();
+            if !args.skip_invalid || is_empty {
+                return Err(Failure::Input(input.problems));
+            }
+            tell_problems("left out", &input.problems);
+        }
+        for note in &prepared.notes {
+            tell("note", note);
+        }
+        let pending = prepared.pending.iter().map(|pod| PendingPod::new(pod));
+        let pending = pending.collect();
+        let mut objects = prepared.objects;
+        objects.extend(prepared.pending.into_iter().map(Object::Pod));
+        Ok(Self {
+            config,
+            objects,
+            pending,
+            skipped: prepared.skipped,
+            has_bad,
+        })
+    }
+
+    /// A scheduler that knows all objects, the pending pods included.
+    pub fn build(&self, options: Options) -> Result<Scheduler, Failure> {
+        let mut capacities = self.capacities();
+        for _ in 0..DOUBLINGS_MAX {
+            match self.build_within(options, capacities)? {
+                Ok(scheduler) => return Ok(scheduler),
+                Err(full) => capacities = capacities.grown(full.which),
+            }
+        }
+        Err(Failure::Usage("the input is too large".to_owned()))
+    }
+
+    /// Room for the input.
+    fn capacities(&self) -> Capacities {
+        Capacities::for_objects(self.objects.iter(), std::iter::empty())
+    }
+
+    fn build_within(
+        &self,
+        options: Options,
+        capacities: Capacities,
+    ) -> Result<Result<Scheduler, berth_core::CapacityExceeded>, Failure> {
+        let mut scheduler = match Scheduler::new(&self.config, options, capacities) {
+            Ok(scheduler) => scheduler,
+            Err(CreateError::Capacity(full)) => return Ok(Err(full)),
+            Err(error) => return Err(Failure::Usage(format!("configuration: {error}"))),
+        };
+        for object in &self.objects {
+            match scheduler.apply(Change::Added, object) {
+                Ok(()) => {}
+                Err(ApplyError::Capacity(full)) => return Ok(Err(full)),
+                Err(error) => {
+                    let kind = object.kind();
+                    let metadata = object.metadata();
+                    let name = &metadata.name;
+                    return Err(Failure::Usage(format!("{kind} {name}: {error}")));
+                }
+            }
+        }
+        Ok(Ok(scheduler))
+    }
+
+    /// What to say of a pod that is not there.
+    pub fn absent(&self, namespace: &str, name: &str) -> String {
+        let namesakes: Vec<_> = self
+            .objects
+            .iter()
+            .filter(|object| object.kind() == "Pod" && object.metadata().name == name)
+            .map(|object| format!("{}/{name}", object.metadata().namespace))
+            .take(3)
+            .collect();
+        let mut message = format!("no pod {namespace}/{name} that is to be scheduled in the input");
+        if !namesakes.is_empty() {
+            message.push_str("; there is ");
+            message.push_str(&namesakes.join(", "));
+        }
+        message
+    }
+}
+
+impl PendingPod {
+    fn new(pod: &Pod) -> Self {
+        Self {
+            namespace: pod.metadata.namespace.clone(),
+            name: pod.metadata.name.clone(),
+            priority: pod.spec.priority.unwrap_or(0),
+        }
+    }
+
+    pub fn find(&self, scheduler: &Scheduler) -> Option<PodId> {
+        scheduler.find_pod(&self.namespace, &self.name)
+    }
+}
+
+/// Checks, completes and expands the objects; what is wrong with them joins the input's problems.
+fn prepare_input(input: &mut Input, config: &KubeSchedulerConfiguration) -> Prepared {
+    let names = config.profiles.iter().map(|profile| {
+        let name = profile.scheduler_name.as_deref();
+        name.unwrap_or(DEFAULT_SCHEDULER_NAME)
+    });
+    let mut names: Vec<_> = names.collect();
+    if names.is_empty() {
+        names.push(DEFAULT_SCHEDULER_NAME);
+    }
+    let options = InputOptions {
+        scheduler_names: &names,
+        made_pods_max: MADE_PODS_MAX,
+    };
+    let prepared = prepare(std::mem::take(&mut input.objects), &options);
+    add_problems(&mut input.problems, &prepared, &input.places);
+    prepared
+}
+
+/// `places` holds where each object of the input stands.
+fn add_problems(problems: &mut Problems, prepared: &Prepared, places: &[Place]) {
+    let place = |index: usize| places.get(index).cloned().unwrap_or_default();
+    for problem in &prepared.problems {
+        let mut message = problem.invalid.problem.clone();
+        if let Some(earlier) = problem.earlier {
+            message = format!("{message}; the other is at {}", place(earlier));
+        }
+        problems.push(Problem {
+            place: place(problem.object),
+            object: Some(problem.subject.clone()),
+            field: Some(problem.invalid.field.clone()),
+            message,
+        });
+    }
+}

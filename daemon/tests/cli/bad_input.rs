@@ -1,0 +1,382 @@
+//! Bad input: what is told, and that nothing is placed.
+
+use crate::run::{berth, simulate_text};
+
+/// File name, its text, what is told.
+type Row<'a> = (&'a str, &'a [u8], &'a str);
+
+/// Each of them alone ends the command with 2 and these words.
+const ROWS: [Row<'_>; 27] = [
+    ("empty.yaml", b"", "no objects in "),
+    ("comments.yaml", b"# one\n# two\n", "no objects in "),
+    ("marker.yaml", b"---\n---\n", "no objects in "),
+    (
+        "cut.json",
+        b"{\"apiVersion\":\"v1\",\n\"kind\":\"Pod\"",
+        "cut.json:2 (document 1): column 12: EOF",
+    ),
+    (
+        "comma.json",
+        b"{\"apiVersion\":\"v1\",\n\"kind\":\"Pod\",\n}",
+        "comma.json:3 (document 1): ",
+    ),
+    (
+        "tab.yaml",
+        b"apiVersion: v1\nmetadata:\n\tname: a\n",
+        "tab.yaml:3 (document 1): column 2: tab",
+    ),
+    ("utf16.yaml", b"\xff\xfea\x00", "utf16.yaml: text is UTF-16"),
+    ("nul.yaml", b"a: b\nc: \x00\n", "nul.yaml:2: NUL"),
+    ("latin1.yaml", b"a: b\nc: \xe4\n", "latin1.yaml:2: text is not UTF-8"),
+    (
+        "bomb.yaml",
+        b"a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n\
+          c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n\
+          e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n\
+          g: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f]\nh: &h [*g,*g,*g,*g,*g,*g,*g,*g,*g,*g]\n",
+        "anchors expand to more than is read",
+    ),
+    (
+        "duplicate.yaml",
+        b"apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {x: a, x: b}}\n",
+        "duplicate.yaml:3 (document 1): column 36: duplicate mapping key `x`",
+    ),
+    (
+        "duplicate.json",
+        b"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\n\
+          \"labels\":{\"x\":\"a\",\n\"x\":\"b\"}}}",
+        "duplicate.json:3 (document 1): Pod a: duplicate key \"x\"",
+    ),
+    (
+        "typo.yaml",
+        b"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: c}]\n\
+          \x20 tolerations:\n  - key: a\n    opreator: Exists\n",
+        "typo.yaml:7 (document 1): Pod a: spec.tolerations[0]: unknown field `opreator`",
+    ),
+    (
+        "boolean.yaml",
+        b"apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  labels:\n    x: yes\n",
+        "boolean.yaml:6 (document 1): Pod a: metadata.labels.x: ",
+    ),
+    (
+        "kind.yaml",
+        b"apiVersion: v1\nmetadata: {name: a}\n",
+        "kind.yaml:1 (document 1): a: kind: is missing",
+    ),
+    (
+        "version.yaml",
+        b"kind: Pod\nmetadata: {name: a, namespace: b}\n",
+        "version.yaml:1 (document 1): Pod b/a: apiVersion: is missing",
+    ),
+    (
+        "beta.yaml",
+        b"apiVersion: apps/v1beta1\nkind: Deployment\n",
+        "beta.yaml:1 (document 1): Deployment: apiVersion: \"apps/v1beta1\"",
+    ),
+    ("text.yaml", b"just text\n", "text.yaml:1 (document 1): expected an object"),
+    ("list.yaml", b"- a\n- b\n", "list.yaml:1 (document 1): expected an object"),
+    (
+        "number.json",
+        b"{\"apiVersion\":\"v1\",\n\"kind\":7}\n{\"kind\":\"Pod\"}",
+        "number.json:2 (document 1): column 8: invalid type",
+    ),
+    (
+        "number.json",
+        b"{\"apiVersion\":\"v1\",\n\"kind\":7}\n{\"kind\":\"Pod\"}",
+        "number.json:3 (document 2): Pod: apiVersion: is missing",
+    ),
+    (
+        "item.json",
+        b"{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[\n7]}",
+        "item.json:2 (document 1, item 1): expected an object",
+    ),
+    (
+        "quantity.json",
+        b"{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[\n\
+          {\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"namespace\":\"web\"},\n\
+          \"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\n\
+          \"cpu\":\"2 cores\"}}}]}}]}",
+        "quantity.json:4 (document 1, item 1): Pod web/a: \
+         spec.containers[0].resources.requests.cpu: \"2 cores\"",
+    ),
+    (
+        "quantity.yaml",
+        b"apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: a, namespace: web}\n\
+          \x20 spec:\n    containers:\n    - name: c\n      resources:\n        limits:\n\
+          \x20         example.com/gpu: two\n",
+        "quantity.yaml:10 (document 1, item 1): Pod web/a: \
+         spec.containers[0].resources.limits[example.com/gpu]: \"two\"",
+    ),
+    (
+        "twice.yaml",
+        b"apiVersion: v1\nkind: Node\nmetadata: {name: a}\n---\n\
+          apiVersion: v1\nkind: Node\nmetadata: {name: a}\n",
+        "twice.yaml:5 (document 2): Node a: metadata.name: ",
+    ),
+    (
+        "name.yaml",
+        b"apiVersion: v1\nkind: Node\nmetadata: {name: \"a\\e[31m\"}\n",
+        "name.yaml:1 (document 1): Node a\\u{1b}[31m: metadata.name: ",
+    ),
+    (
+        "secret.yaml",
+        b"apiVersion: v1\nkind: Secret\nstringData:\n  token: planted\n   more: planted\n",
+        "secret.yaml:5 (document 1): ",
+    ),
+];
+
+#[test]
+fn bad_input_is_told_with_its_place_and_nothing_is_placed() {
+    for (name, text, told) in ROWS {
+        let run = simulate_text(name, text, &[]);
+        assert_eq!(run.code, 2, "{name}: {}", run.stderr);
+        assert_eq!(run.stdout, "", "{name}");
+        assert!(run.stderr.contains(told), "{name}: {}", run.stderr);
+        assert!(!run.stderr.contains("planted"), "{name}: {}", run.stderr);
+        assert!(!run.stderr.contains('\u{1b}'), "{name}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn odd_but_right_input_is_taken() {
+    for (name, text, nodes) in [
+        (
+            "list.json",
+            "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[]}",
+            0,
+        ),
+        ("null.yaml", "apiVersion: v1\nkind: List\nitems: null\n", 0),
+        (
+            "bom.json",
+            "\u{feff}{\"apiVersion\":\"v1\",\"kind\":\"Node\",\r\n\"metadata\":{\"name\":\"a\"}}\r\n",
+            1,
+        ),
+        (
+            "bom.yaml",
+            "\u{feff}apiVersion: v1\r\nkind: Node\r\nmetadata:\r\n  name: a\r\n",
+            1,
+        ),
+        (
+            "two.json",
+            "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"a\"}} {\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"b\"}}",
+            2,
+        ),
+        (
+            "marked.json",
+            "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"a\"}}\n---\n{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"b\"}}",
+            2,
+        ),
+        (
+            "nested.yaml",
+            "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: List\n  items:\n  - {apiVersion: v1, kind: Node, metadata: {name: a}}\n",
+            1,
+        ),
+        (
+            "typed.json",
+            "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"items\":[{\"metadata\":{\"name\":\"a\"}}]}",
+            1,
+        ),
+        (
+            "directive.yaml",
+            "%YAML 1.1\n---\n{apiVersion: v1, kind: Node, metadata: {name: a}}\n...\n",
+            1,
+        ),
+        (
+            "merge.yaml",
+            "apiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {<<: {x: a}, y: b}}\n",
+            1,
+        ),
+        (
+            "hash.yaml",
+            "apiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {hash: 2e848593}}\n",
+            1,
+        ),
+        (
+            "other.yaml",
+            "{apiVersion: v1, kind: Node, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Secret}\n---\n{apiVersion: x.io/v1, kind: Own}\n",
+            1,
+        ),
+    ] {
+        let run = simulate_text(name, text, &[]);
+        assert_eq!(run.code, 0, "{name}: {}", run.stderr);
+        let told = format!("0 of 0 pods placed on {nodes} nodes; 0 pending\n");
+        assert!(run.stdout.starts_with(&told), "{name}: {}", run.stdout);
+    }
+}
+
+#[test]
+fn kinds_that_are_not_read_are_counted() {
+    let text = "{apiVersion: v1, kind: Secret}\n---\n{apiVersion: v1, kind: Secret}\n---\n\
+                {apiVersion: x.io/v1, kind: Pod}\n---\n{apiVersion: v1, kind: List}\n";
+    let run = simulate_text("other.yaml", text, &[]);
+    assert_eq!(
+        run.stderr,
+        "note: objects that scheduling does not read: Pod 1, Secret 2\n"
+    );
+}
+
+/// A node, a bad pod, a pod that fits.
+const HALF_BAD: &str = "
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: 1, memory: 1Gi, pods: 10}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: bad}
+spec: {containers: [{name: c, resources: {requests: {cpu: some}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: good}
+spec: {containers: [{name: c}]}
+";
+
+#[test]
+fn bad_objects_can_be_left_out_aloud() {
+    let run = simulate_text("half.yaml", HALF_BAD, &["--skip-invalid", "-o", "csv"]);
+    assert_eq!(
+        run.stdout,
+        "pod,result,node,message\ndefault/good,scheduled,n1,\n"
+    );
+    assert!(
+        run.stderr
+            .starts_with("left out: half.yaml:10 (document 2): Pod bad: "),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(run.code, 0);
+}
+
+#[test]
+fn leaving_out_everything_that_could_be_placed_ends_with_2() {
+    let node_is_full = HALF_BAD.replace("pods: 10", "pods: 0");
+    let all_are_bad = HALF_BAD.replace("[{name: c}]", "[]");
+    for text in [node_is_full, all_are_bad] {
+        let run = simulate_text("half.yaml", text, &["--skip-invalid"]);
+        assert_eq!(run.code, 2, "{}", run.stdout);
+    }
+}
+
+#[test]
+fn one_bad_object_does_not_hide_the_next_and_a_thousand_are_counted() {
+    let documents: Vec<_> = (0..1000)
+        .map(|n| format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: p{n}}}\n"))
+        .collect();
+    let run = simulate_text("bad.yaml", documents.join("---\n"), &[]);
+    assert_eq!(run.code, 2);
+    let lines: Vec<_> = run.stderr.lines().collect();
+    assert_eq!(lines.len(), 21, "{}", run.stderr);
+    assert!(
+        lines[19].contains("p19: spec.containers: "),
+        "{}",
+        lines[19]
+    );
+    assert_eq!(lines[20], "error: ... and 980 more");
+}
+
+#[test]
+fn deep_nesting_is_refused_or_skipped_but_never_a_crash() {
+    let depth = 100_000;
+    let flow = format!("a: {}{}", "[".repeat(depth), "]".repeat(depth));
+    let block: Vec<_> = (0..2_000).map(|n| " ".repeat(n) + "a:").collect();
+    let block = block.join("\n");
+    let json = format!(
+        "{{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{}1{}}}",
+        "{\"a\":".repeat(depth),
+        "}".repeat(depth)
+    );
+    for (name, text) in [
+        ("flow.yaml", flow),
+        ("block.yaml", block),
+        ("deep.json", json),
+    ] {
+        let run = simulate_text(name, text, &[]);
+        assert_eq!(run.code, 2, "{name}: {}", run.stderr);
+        assert!(
+            run.stderr.starts_with(&format!("error: {name}:")),
+            "{}",
+            run.stderr
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    let run = berth(&[
+        "simulate",
+        "-f",
+        "absent.yaml",
+        "-f",
+        "cluster.yaml",
+        "-f",
+        "gone/",
+    ]);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr.contains("error: absent.yaml: "),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stderr.contains("error: gone/: "), "{}", run.stderr);
+    let run = berth(&["simulate", "-f", "-", "-f", "-"]);
+    assert!(
+        run.stderr.contains("stdin can be read only once"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(run.code, 2);
+}
+
+#[test]
+#[cfg(unix)]
+fn devices_links_and_folders_that_do_not_end_are_refused() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    std::fs::create_dir_all(path("cycle/below")).expect("folders are made");
+    symlink("..", path("cycle/below/up")).expect("a link is made");
+    symlink("nowhere", path("dangling.yaml")).expect("a link is made");
+    let large = std::fs::File::create(path("large.yaml")).expect("a file is made");
+    large.set_len(10 << 30).expect("a hole takes no room");
+    std::fs::create_dir(path("nothing")).expect("a folder is made");
+    for (file, told) in [
+        (path("cycle"), "the folder contains itself"),
+        (path("dangling.yaml"), "dangling.yaml: "),
+        (path("large.yaml"), "more than 2048 MiB"),
+        (path("nothing"), "no objects in "),
+        ("/dev/zero".into(), "/dev/zero:1: NUL byte"),
+    ] {
+        let file = file.to_str().expect("the path is UTF-8");
+        let run = berth(&["simulate", "-f", file]);
+        assert_eq!(run.code, 2, "{file}");
+        assert!(run.stderr.contains(told), "{file}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_folder_is_read_in_the_order_of_its_names_without_hidden_and_foreign_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let node = |name: &str| format!("{{apiVersion: v1, kind: Node, metadata: {{name: {name}}}}}");
+    for (file, text) in [
+        ("b.yaml", node("second")),
+        ("a.yml", node("first")),
+        (
+            "c/d.json",
+            r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"third"}}"#.to_owned(),
+        ),
+        (".hidden.yaml", node("hidden")),
+        ("notes.txt", "no YAML: [".to_owned()),
+    ] {
+        let path = folder.path().join(file);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders are made");
+        std::fs::write(path, text).expect("a file is written");
+    }
+    let folder = folder.path().to_str().expect("the path is UTF-8");
+    let run = berth(&["simulate", "-f", folder, "-o", "json"]);
+    let document: serde_json::Value = serde_json::from_str(&run.stdout).expect("stdout is JSON");
+    let nodes = document["nodes"].as_array().expect("nodes are a list");
+    let names: Vec<_> = nodes.iter().map(|node| &node["name"]).collect();
+    assert_eq!(names, ["first", "second", "third"]);
+}

@@ -1,0 +1,64 @@
+//! Texts to objects and configurations, and texts out.
+
+use crate::pointer::{Buffer, Out};
+use crate::result::{Failure, berth_result_t};
+use berth_core::object::config::KubeSchedulerConfiguration;
+use berth_core::object::decode::{Decoded, Value};
+use std::ffi::c_char;
+
+/// Levels of maps and lists in a configuration; real ones have ten.
+const DEPTH_MAX: usize = 128;
+
+/// A configuration from YAML, of which JSON is a part.
+pub fn config(text: &str) -> Result<KubeSchedulerConfiguration, Failure> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            flow_nesting_limit: DEPTH_MAX,
+            max_depth: DEPTH_MAX,
+        },
+        legacy_octal_numbers: true,
+        strict_booleans: false,
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(text, options)
+        .map_err(|error| Failure::new(berth_result_t::BERTH_RESULT_BAD_CONFIG, error))
+}
+
+/// A document from JSON. One that is JSON but not all objects is read part by part, so that all
+/// that is wrong with it can be told.
+pub fn document(text: &str) -> Result<Decoded, Failure> {
+    serde_json::from_str(text).or_else(|error| {
+        serde_json::from_str::<Value>(text)
+            .map(Decoded::from_value)
+            .map_err(|_| Failure::new(berth_result_t::BERTH_RESULT_BAD_OBJECT, error))
+    })
+}
+
+/// Hands out a text: its length in any case, and the text itself unless the buffer is NULL.
+pub fn write(
+    text: &str,
+    mut buffer: Buffer<'_, c_char>,
+    mut length: Out<'_, usize>,
+) -> Result<(), Failure> {
+    buffer.check("buffer")?;
+    length.check("out_length")?;
+    length.write(text.len());
+    if buffer.is_null() {
+        return Ok(());
+    }
+    if buffer.length() < text.len() {
+        let reason = format_args!(
+            "buffer has {} bytes, {} are needed",
+            buffer.length(),
+            text.len()
+        );
+        return Err(Failure::new(
+            berth_result_t::BERTH_RESULT_SMALL_BUFFER,
+            reason,
+        ));
+    }
+    for (index, byte) in text.bytes().enumerate() {
+        buffer.write(index, byte as c_char);
+    }
+    Ok(())
+}

@@ -1,0 +1,557 @@
+//! One attempt, from pre-filter to the choice. Mirrors `pkg/scheduler/schedule_one.go`, the runs of
+//! plugins in `framework/runtime/framework.go` and the message in `framework/types.go`.
+
+use crate::requests::{self, Amounts};
+use crate::select::{self, Ties};
+use crate::{
+    Cluster, NodeState, Refusal, image_locality, inter_pod_affinity, node_affinity,
+    node_declared_features, node_name, node_ports, node_resources_balanced_allocation,
+    node_resources_fit, node_unschedulable, pod_topology_spread, taint_toleration,
+};
+use berth_core::object::{ContainerPort, Pod};
+use berth_core::plugins::{Plugin, Point};
+use berth_core::profile::Profile;
+use berth_core::{DecisionRecord, NodeScore, PodResult};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Choices beside the profile.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    pub search: Search,
+    pub ties: Ties,
+}
+
+/// How many nodes are looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Search {
+    /// As many as upstream looks at.
+    #[default]
+    Sampled,
+    All,
+}
+
+/// What the pre-filters found out.
+#[derive(Default)]
+struct Facts {
+    skipped: BTreeSet<Plugin>,
+    /// The only nodes to look at, and the plugins that say so.
+    names: Option<BTreeSet<String>>,
+    narrowing: BTreeSet<&'static str>,
+    ports: Option<Vec<ContainerPort>>,
+    request: Option<Amounts>,
+    spreading: Option<pod_topology_spread::Hard>,
+    affinity: Option<inter_pod_affinity::Required>,
+    features: Option<Vec<&'static str>>,
+}
+
+/// What the pre-scores found out.
+#[derive(Default)]
+struct ScoreFacts {
+    skipped: BTreeSet<Plugin>,
+    spreading: Option<pod_topology_spread::Soft>,
+    affinity: Option<inter_pod_affinity::Preferred>,
+    tainted: bool,
+}
+
+/// How an attempt ends before its search.
+enum Stop {
+    /// No node will do, for this reason.
+    Refused(String),
+    /// The attempt failed.
+    Failed(String),
+}
+
+/// Nodes that passed, in search order, and why the others did not.
+struct Found {
+    feasible: Vec<usize>,
+    refused: BTreeMap<String, (Plugin, Refusal)>,
+}
+
+impl Cluster {
+    /// Decides where the pod goes; places nothing. Only `start` moves, and the search order is
+    /// brought up to date.
+    pub fn decide(&mut self, pod: &Pod, profile: &Profile, options: Options) -> DecisionRecord {
+        let mut record = DecisionRecord {
+            pod: format!("{}/{}", pod.metadata.namespace, pod.metadata.name),
+            uid: pod.metadata.uid.clone(),
+            profile: pod.spec.scheduler_name.clone(),
+            attempt: 1,
+            ..DecisionRecord::default()
+        };
+        self.refresh();
+        if let Err(error) = self.attempt(pod, profile, options, &mut record) {
+            record.result = PodResult::Error;
+            record.error = Some(error);
+        }
+        record
+    }
+
+    fn attempt(
+        &mut self,
+        pod: &Pod,
+        profile: &Profile,
+        options: Options,
+        record: &mut DecisionRecord,
+    ) -> Result<(), String> {
+        if self.nodes.is_empty() {
+            return Err("no nodes available to schedule pods".to_owned());
+        }
+        let facts = match self.pre_filter(pod, profile) {
+            Ok(facts) => facts,
+            Err(Stop::Failed(error)) => return Err(error),
+            Err(Stop::Refused(reason)) => {
+                record.feasible = Some(0);
+                record.evaluated = Some(0);
+                record.message = Some(format!("{} {reason}.", self.none_available()));
+                return Ok(());
+            }
+        };
+        let found = self.find(pod, profile, options, &facts)?;
+        record.feasible = Some(found.feasible.len() as u32);
+        record.evaluated = Some((found.feasible.len() + found.refused.len()) as u32);
+        self.describe_refusals(&facts, &found, record);
+
+        let nodes: Vec<&NodeState> = found.feasible.iter().map(|&i| &self.nodes[i]).collect();
+        match nodes.as_slice() {
+            [] => record.message = Some(self.fit_error(&facts, &found)),
+            [only] => place(record, only),
+            _ => {
+                let scores = self.score(pod, profile, &nodes)?;
+                let totals: Vec<(&str, i64)> = scores
+                    .iter()
+                    .map(|score| (score.node.as_str(), score.total))
+                    .collect();
+                place(record, nodes[select::select(&totals, options.ties)]);
+                describe_scores(record, scores);
+            }
+        }
+        Ok(())
+    }
+
+    /// Mirrors `RunPreFilterPlugins`. None of the plugins here refuses a pod in a way that
+    /// preemption could mend, so the first refusal ends it.
+    fn pre_filter(&self, pod: &Pod, profile: &Profile) -> Result<Facts, Stop> {
+        let args = &profile.args;
+        let mut facts = Facts::default();
+        for plugin in profile.plugins(Point::PreFilter).iter().copied() {
+            let mut names = None;
+            let mut skips = false;
+            match plugin {
+                Plugin::NodeName => names = node_name::pre_filter(pod),
+                Plugin::NodeAffinity => {
+                    match node_affinity::pre_filter(pod, args.added_affinity.as_ref()) {
+                        node_affinity::PreFilter::Skip => skips = true,
+                        node_affinity::PreFilter::Nodes(some) => names = some,
+                        node_affinity::PreFilter::Conflict => {
+                            return Err(Stop::Refused(node_affinity::CONFLICT.to_owned()));
+                        }
+                    }
+                }
+                Plugin::NodePorts => {
+                    facts.ports = node_ports::pre_filter(pod);
+                    skips = facts.ports.is_none();
+                }
+                Plugin::NodeResourcesFit => facts.request = Some(requests::filtered(pod)),
+                Plugin::PodTopologySpread => {
+                    facts.spreading = pod_topology_spread::pre_filter(self, pod, args)
+                        .map_err(|error| Stop::Failed(running("PreFilter", plugin, &error)))?;
+                    skips = facts.spreading.is_none();
+                }
+                Plugin::InterPodAffinity => match inter_pod_affinity::pre_filter(self, pod) {
+                    Ok(required) => {
+                        skips = required.is_none();
+                        facts.affinity = required;
+                    }
+                    Err(refusal) => return Err(Stop::Refused(refusal.reasons.join(", "))),
+                },
+                Plugin::NodeDeclaredFeatures => {
+                    facts.features = node_declared_features::pre_filter(pod);
+                    skips = facts.features.is_none();
+                }
+                _ => {}
+            }
+            if skips {
+                facts.skipped.insert(plugin);
+            }
+            if let Some(names) = names {
+                facts.narrowing.insert(plugin.name());
+                let both = match &facts.names {
+                    Some(before) => before.intersection(&names).cloned().collect(),
+                    None => names,
+                };
+                if both.is_empty() {
+                    return Err(Stop::Refused(nothing_left(&facts.narrowing)));
+                }
+                facts.names = Some(both);
+            }
+        }
+        Ok(facts)
+    }
+
+    /// Mirrors `findNodesThatPassFilters`: the search ends when one node more than wanted is met,
+    /// and that one is neither kept nor counted.
+    fn find(
+        &mut self,
+        pod: &Pod,
+        profile: &Profile,
+        options: Options,
+        facts: &Facts,
+    ) -> Result<Found, String> {
+        let all = self.search_order();
+        let list: Vec<usize> = all
+            .iter()
+            .copied()
+            .filter(|&index| {
+                let name = self.nodes[index].name();
+                facts
+                    .names
+                    .as_ref()
+                    .is_none_or(|names| names.contains(name))
+            })
+            .collect();
+        let wanted = match options.search {
+            Search::All => list.len(),
+            Search::Sampled => wanted(list.len(), profile),
+        };
+        let mut found = Found {
+            feasible: Vec::new(),
+            refused: BTreeMap::new(),
+        };
+        let mut failure = Ok(());
+        for i in 0..list.len() {
+            let index = list[(self.start + i) % list.len()];
+            let node = &self.nodes[index];
+            match filter(pod, profile, facts, node) {
+                Ok(Ok(())) if found.feasible.len() == wanted => break,
+                Ok(Ok(())) => found.feasible.push(index),
+                Ok(Err(refusal)) => {
+                    found.refused.insert(node.name().to_owned(), refusal);
+                }
+                Err(error) => {
+                    failure = Err(error);
+                    break;
+                }
+            }
+        }
+        let looked_at = found.feasible.len() + found.refused.len();
+        self.start = (self.start + looked_at) % all.len();
+        failure.map(|()| found)
+    }
+
+    /// Mirrors `prioritizeNodes` and `RunScorePlugins`.
+    fn score(
+        &self,
+        pod: &Pod,
+        profile: &Profile,
+        nodes: &[&NodeState],
+    ) -> Result<Vec<NodeScore>, String> {
+        let plugins = profile.plugins(Point::Score);
+        let total = i64::from(plugins.is_empty());
+        let mut scores: Vec<NodeScore> = nodes
+            .iter()
+            .map(|node| NodeScore {
+                node: node.name().to_owned(),
+                total,
+                plugins: BTreeMap::new(),
+            })
+            .collect();
+        if plugins.is_empty() {
+            return Ok(scores);
+        }
+        let facts = self.pre_score(pod, profile, nodes)?;
+        for plugin in plugins.iter().copied() {
+            if facts.skipped.contains(&plugin) {
+                continue;
+            }
+            let normalized = self.normalized(plugin, pod, profile, &facts, nodes)?;
+            for (score, value) in scores.iter_mut().zip(normalized) {
+                if !(0..=100).contains(&value) {
+                    return Err(format!(
+                        "applying score defaultWeights on Score plugins: plugin {:?} returns an \
+                         invalid score {value}, it should in the range of [0, 100] after \
+                         normalizing",
+                        plugin.name()
+                    ));
+                }
+                let weighted = profile.weight(plugin) * value;
+                score.total += weighted;
+                score.plugins.insert(plugin.name(), weighted);
+            }
+        }
+        Ok(scores)
+    }
+
+    /// Mirrors `RunPreScorePlugins`.
+    fn pre_score(
+        &self,
+        pod: &Pod,
+        profile: &Profile,
+        nodes: &[&NodeState],
+    ) -> Result<ScoreFacts, String> {
+        let args = &profile.args;
+        let mut facts = ScoreFacts::default();
+        for plugin in profile.plugins(Point::PreScore).iter().copied() {
+            let failed = |error: String| running("PreScore", plugin, &error);
+            let runs = match plugin {
+                Plugin::TaintToleration => {
+                    facts.tainted = true;
+                    true
+                }
+                Plugin::NodeAffinity => {
+                    node_affinity::pre_score(pod, args.added_affinity.as_ref()).map_err(failed)?
+                }
+                Plugin::PodTopologySpread => {
+                    let soft = pod_topology_spread::pre_score(self, pod, args, nodes);
+                    facts.spreading = soft.map_err(failed)?;
+                    facts.spreading.is_some()
+                }
+                Plugin::InterPodAffinity => {
+                    let preferred = inter_pod_affinity::pre_score(self, pod, args);
+                    facts.affinity = preferred.map_err(failed)?;
+                    facts.affinity.is_some()
+                }
+                Plugin::NodeResourcesBalancedAllocation => {
+                    node_resources_balanced_allocation::pre_score(pod, &args.balanced_resources)
+                }
+                _ => true,
+            };
+            if !runs {
+                facts.skipped.insert(plugin);
+            }
+        }
+        Ok(facts)
+    }
+
+    /// One plugin's scores, before its weight. Volumes and devices score 0 here.
+    fn normalized(
+        &self,
+        plugin: Plugin,
+        pod: &Pod,
+        profile: &Profile,
+        facts: &ScoreFacts,
+        nodes: &[&NodeState],
+    ) -> Result<Vec<i64>, String> {
+        let args = &profile.args;
+        let failed = |error: String| {
+            format!(
+                "running Score plugins: plugin {:?} failed with: {error}",
+                plugin.name()
+            )
+        };
+        let missing = || failed(not_run("PreScore", plugin));
+        let each = |score: &dyn Fn(&NodeState) -> i64| -> Vec<i64> {
+            nodes.iter().map(|node| score(node)).collect()
+        };
+        let mut scores;
+        match plugin {
+            Plugin::TaintToleration => {
+                if !facts.tainted {
+                    return Err(missing());
+                }
+                scores = each(&|node| taint_toleration::score(pod, node));
+                taint_toleration::normalize(&mut scores);
+            }
+            Plugin::NodeAffinity => {
+                let added = args.added_affinity.as_ref();
+                // The terms were checked, unless the plugin's pre-score is disabled.
+                node_affinity::pre_score(pod, added).map_err(failed)?;
+                scores = each(&|node| node_affinity::score(pod, added, node));
+                node_affinity::normalize(&mut scores);
+            }
+            Plugin::NodeResourcesFit => {
+                let all = nodes
+                    .iter()
+                    .map(|node| node_resources_fit::score(pod, args, node));
+                scores = all.collect::<Result<_, _>>().map_err(failed)?;
+            }
+            Plugin::PodTopologySpread => {
+                let soft = facts.spreading.as_ref().ok_or_else(missing)?;
+                scores = each(&|node| pod_topology_spread::score(soft, pod, node));
+                pod_topology_spread::normalize(soft, nodes, &mut scores);
+            }
+            Plugin::InterPodAffinity => {
+                let preferred = facts.affinity.as_ref().ok_or_else(missing)?;
+                scores = each(&|node| inter_pod_affinity::score(preferred, node));
+                inter_pod_affinity::normalize(&mut scores);
+            }
+            Plugin::NodeResourcesBalancedAllocation => {
+                let resources = &args.balanced_resources;
+                let all = nodes
+                    .iter()
+                    .map(|node| node_resources_balanced_allocation::score(pod, resources, node));
+                scores = all.collect::<Result<_, _>>().map_err(failed)?;
+            }
+            Plugin::ImageLocality => {
+                scores = each(&|node| image_locality::score(pod, node, self.nodes.len()));
+            }
+            _ => scores = each(&|_| 0),
+        }
+        Ok(scores)
+    }
+
+    /// Mirrors `FitError.Error`: each reason with the number of nodes that gave it.
+    fn fit_error(&self, facts: &Facts, found: &Found) -> String {
+        let mut histogram: BTreeMap<&str, usize> = BTreeMap::new();
+        for (_, refusal) in found.refused.values() {
+            for reason in &refusal.reasons {
+                *histogram.entry(reason).or_default() += 1;
+            }
+        }
+        let generic = outside(&facts.narrowing);
+        let absent = self.nodes.len() - found.refused.len();
+        if facts.names.is_some() && absent > 0 {
+            *histogram.entry(&generic).or_default() += absent;
+        }
+        let mut lines: Vec<String> = histogram
+            .iter()
+            .map(|(reason, count)| format!("{count} {reason}"))
+            .collect();
+        lines.sort();
+        if lines.is_empty() {
+            self.none_available()
+        } else {
+            format!("{} {}.", self.none_available(), lines.join(", "))
+        }
+    }
+
+    fn none_available(&self) -> String {
+        format!("0/{} nodes are available:", self.nodes.len())
+    }
+
+    fn describe_refusals(&self, facts: &Facts, found: &Found, record: &mut DecisionRecord) {
+        let mut rejected = BTreeMap::new();
+        for node in &self.nodes {
+            let name = node.name().to_owned();
+            let outside_names = facts
+                .names
+                .as_ref()
+                .is_some_and(|names| !names.contains(&name));
+            if outside_names {
+                let reasons = vec!["PreFilter".to_owned(), outside(&facts.narrowing)];
+                rejected.insert(name.clone(), reasons);
+                record.unresolvable.push(name);
+            } else if let Some((plugin, refusal)) = found.refused.get(&name) {
+                let mut reasons = vec![plugin.name().to_owned()];
+                reasons.extend(refusal.reasons.iter().cloned());
+                rejected.insert(name.clone(), reasons);
+                if refusal.unresolvable {
+                    record.unresolvable.push(name);
+                }
+            }
+        }
+        record.unresolvable.sort();
+        record.rejected = (!rejected.is_empty()).then_some(rejected);
+    }
+}
+
+/// The plugins in order; the first refusal counts. Mirrors `RunFilterPlugins`.
+fn filter(
+    pod: &Pod,
+    profile: &Profile,
+    facts: &Facts,
+    node: &NodeState,
+) -> Result<Result<(), (Plugin, Refusal)>, String> {
+    let args = &profile.args;
+    for plugin in profile.plugins(Point::Filter).iter().copied() {
+        if facts.skipped.contains(&plugin) {
+            continue;
+        }
+        let missing = || {
+            format!(
+                "running {:?} filter plugin: {}",
+                plugin.name(),
+                not_run("PreFilter", plugin)
+            )
+        };
+        let verdict = match plugin {
+            Plugin::NodeName => node_name::filter(pod, node),
+            Plugin::NodeUnschedulable => node_unschedulable::filter(pod, node),
+            Plugin::TaintToleration => taint_toleration::filter(pod, node),
+            Plugin::NodeAffinity => node_affinity::filter(pod, args.added_affinity.as_ref(), node),
+            Plugin::NodePorts => {
+                node_ports::filter(facts.ports.as_ref().ok_or_else(missing)?, node)
+            }
+            Plugin::NodeResourcesFit => {
+                let request = facts.request.as_ref().ok_or_else(missing)?;
+                node_resources_fit::filter(request, args, node)
+            }
+            Plugin::PodTopologySpread => {
+                let hard = facts.spreading.as_ref().ok_or_else(missing)?;
+                pod_topology_spread::filter(hard, pod, node)
+            }
+            Plugin::InterPodAffinity => {
+                let required = facts.affinity.as_ref().ok_or_else(missing)?;
+                inter_pod_affinity::filter(required, pod, node)
+            }
+            Plugin::NodeDeclaredFeatures => {
+                let features = facts.features.as_ref().ok_or_else(missing)?;
+                node_declared_features::filter(features, node)
+            }
+            _ => Ok(()),
+        };
+        if let Err(refusal) = verdict {
+            return Ok(Err((plugin, refusal)));
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// How many feasible nodes end the search. Mirrors `numFeasibleNodesToFind`.
+fn wanted(nodes: usize, profile: &Profile) -> usize {
+    if profile.plugins(Point::Score).is_empty() {
+        return 1;
+    }
+    if nodes < 100 {
+        return nodes;
+    }
+    let percent = match usize::try_from(profile.percentage_of_nodes_to_score) {
+        Ok(0) | Err(_) => 50_usize.saturating_sub(nodes / 125).max(5),
+        Ok(percent) => percent,
+    };
+    (nodes * percent / 100).max(100)
+}
+
+fn place(record: &mut DecisionRecord, node: &NodeState) {
+    record.result = PodResult::Scheduled;
+    record.node = Some(node.name().to_owned());
+}
+
+fn describe_scores(record: &mut DecisionRecord, mut scores: Vec<NodeScore>) {
+    scores.sort_by(|one, other| one.node.cmp(&other.node));
+    let best = scores.iter().map(|score| score.total).max();
+    let ties = scores
+        .iter()
+        .filter(|score| Some(score.total) == best)
+        .map(|score| score.node.clone());
+    record.ties = Some(ties.collect());
+    record.scores = Some(scores);
+}
+
+/// The reason of a node that a pre-filter left out.
+fn outside(narrowing: &BTreeSet<&str>) -> String {
+    format!("node(s) didn't satisfy plugin(s) [{}]", names(narrowing))
+}
+
+fn nothing_left(narrowing: &BTreeSet<&str>) -> String {
+    let names = names(narrowing);
+    if narrowing.len() == 1 {
+        format!("node(s) didn't satisfy plugin {names}")
+    } else {
+        format!("node(s) didn't satisfy plugin(s) [{names}] simultaneously")
+    }
+}
+
+fn names(plugins: &BTreeSet<&str>) -> String {
+    plugins.iter().copied().collect::<Vec<_>>().join(" ")
+}
+
+fn running(point: &str, plugin: Plugin, error: &str) -> String {
+    format!("running {point} plugin {:?}: {error}", plugin.name())
+}
+
+fn not_run(point: &str, plugin: Plugin) -> String {
+    format!(
+        "reading {:?} from cycleState: not found",
+        format!("{point}{}", plugin.name())
+    )
+}

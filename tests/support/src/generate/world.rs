@@ -1,0 +1,404 @@
+//! What is there after some events of a case, kept as plain objects; each further event becomes
+//! steps for the schedulers that are compared.
+
+use super::Case;
+use super::event::Event;
+use super::placement::node_name;
+use super::pool::{self, NAMESPACES, SelectorRecipe, pick};
+use berth_core::Change;
+use berth_core::object::{
+    Namespace, Node, Object, ObjectMeta, Pod, ReplicationController, Service, Workload,
+};
+use std::collections::BTreeMap;
+
+/// Namespace and name of a pod.
+pub type Key = (String, String);
+
+/// Node names are numbered up to here.
+const NODES_MAX: u32 = 256;
+
+/// One thing to do to each scheduler.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Apply(Change, Box<Object>),
+    /// Decide on a pod that waits.
+    Schedule(Key),
+    /// Ask about any pod.
+    Ask(Key),
+    Forget(Key),
+}
+
+/// A pod and where it is.
+#[derive(Clone, Debug)]
+pub struct WorldPod {
+    pub pod: Pod,
+    /// The node that the pod takes room on, or waits for.
+    pub node: Option<String>,
+}
+
+impl WorldPod {
+    /// Namespace and name.
+    pub fn key(&self) -> Key {
+        let meta = &self.pod.metadata;
+        (meta.namespace.clone(), meta.name.clone())
+    }
+
+    /// The pod with its node's name, whether or not the API server knows it yet.
+    pub fn placed(&self) -> Pod {
+        let mut pod = self.pod.clone();
+        pod.spec.node_name = self.node.clone().unwrap_or_default();
+        pod
+    }
+}
+
+/// All objects of a cluster.
+#[derive(Clone, Debug)]
+pub struct World {
+    case: Case,
+    /// In the order of arrival.
+    pub nodes: Vec<Node>,
+    removed: Vec<String>,
+    nodes_ever: u32,
+    pub pods: Vec<WorldPod>,
+    pods_ever: u32,
+    /// Namespaces, Services and owners, by kind, namespace and name.
+    others: BTreeMap<(&'static str, String, String), Object>,
+}
+
+impl World {
+    /// An empty cluster.
+    pub fn new(case: &Case) -> Self {
+        Self {
+            case: case.clone(),
+            nodes: Vec::new(),
+            removed: Vec::new(),
+            nodes_ever: 0,
+            pods: Vec::new(),
+            pods_ever: 0,
+            others: BTreeMap::new(),
+        }
+    }
+
+    /// Every object that is there: nodes in the order of arrival, before the pods.
+    pub fn objects(&self) -> Vec<Object> {
+        let nodes = self
+            .nodes
+            .iter()
+            .map(|node| Object::Node(Box::new(node.clone())));
+        let pods = self
+            .pods
+            .iter()
+            .map(|pod| Object::Pod(Box::new(pod.placed())));
+        self.others
+            .values()
+            .cloned()
+            .chain(nodes)
+            .chain(pods)
+            .collect()
+    }
+
+    /// The pod of this key.
+    pub fn pod(&self, key: &Key) -> &WorldPod {
+        let found = self.pods.iter().find(|pod| pod.key() == *key);
+        found.unwrap_or_else(|| panic!("no pod {key:?}"))
+    }
+
+    /// Notes that a pod was placed.
+    pub fn assume(&mut self, key: &Key, node: &str) {
+        let found = self.pods.iter_mut().find(|pod| pod.key() == *key);
+        found.expect("a pod that was decided on").node = Some(node.to_owned());
+    }
+
+    /// Whether a node is there.
+    pub fn has_node(&self, name: &str) -> bool {
+        self.nodes.iter().any(|node| node.metadata.name == name)
+    }
+
+    /// A pod of each recipe, under a name of its own, waiting.
+    pub fn samples(&self) -> Vec<Pod> {
+        let recipes = self.case.pods.iter().enumerate();
+        recipes
+            .map(|(at, recipe)| recipe.pod(&format!("sample{at}")))
+            .collect()
+    }
+
+    /// Takes the event in; nothing to do when it finds nothing that it could be about.
+    pub fn steps(&mut self, event: &Event) -> Vec<Step> {
+        match event {
+            Event::AddNodes { recipe, count } => {
+                (0..*count).filter_map(|_| self.add_node(*recipe)).collect()
+            }
+            Event::UpdateNode { pick, recipe } => self.update_node(*pick, *recipe),
+            Event::RemoveNode { pick } => self.remove_node(*pick),
+            Event::ReturnNode { pick, recipe } => self.return_node(*pick, *recipe),
+            Event::AddPod { recipe, decide } => {
+                let pod = self.new_pod(*recipe);
+                let key = self.pods.last().map(WorldPod::key);
+                let tried = key.filter(|_| *decide).map(Step::Schedule);
+                [apply(Change::Added, Object::Pod(Box::new(pod)))]
+                    .into_iter()
+                    .chain(tried)
+                    .collect()
+            }
+            Event::AddBound { recipe, node } => {
+                let name = self.any_node_name(*node);
+                self.new_pod(*recipe);
+                let pod = self.pods.last_mut().expect("the new pod");
+                pod.pod.spec.node_name.clone_from(&name);
+                pod.node = Some(name);
+                vec![apply(Change::Added, Object::Pod(Box::new(pod.pod.clone())))]
+            }
+            Event::Retry { pick } => {
+                let waiting: Vec<&WorldPod> =
+                    self.pods.iter().filter(|pod| pod.node.is_none()).collect();
+                choose(&waiting, *pick)
+                    .map(|pod| Step::Schedule(pod.key()))
+                    .into_iter()
+                    .collect()
+            }
+            Event::Ask { pick } => choose(&self.pods, *pick)
+                .map(|pod| Step::Ask(pod.key()))
+                .into_iter()
+                .collect(),
+            Event::Forget { pick } => self.forget(*pick),
+            Event::Bind { pick, node } => self.bind(*pick, *node),
+            Event::UpdatePod { pick, recipe } => self.update_pod(*pick, *recipe),
+            Event::FinishPod { pick } => self.remove_pod(*pick, Change::Modified),
+            Event::RemovePod { pick } => self.remove_pod(*pick, Change::Deleted),
+            other => self.other(other),
+        }
+    }
+
+    fn add_node(&mut self, recipe: u8) -> Option<Step> {
+        if self.nodes_ever >= NODES_MAX {
+            return None;
+        }
+        let name = node_name(u8::try_from(self.nodes_ever).ok()?);
+        self.nodes_ever += 1;
+        let node = self.case.nodes[usize::from(recipe) % self.case.nodes.len()].node(&name);
+        self.nodes.push(node.clone());
+        Some(apply(Change::Added, Object::Node(Box::new(node))))
+    }
+
+    fn update_node(&mut self, pick: u8, recipe: u8) -> Vec<Step> {
+        let recipe = &self.case.nodes[usize::from(recipe) % self.case.nodes.len()];
+        let count = self.nodes.len();
+        let Some(node) = self.nodes.get_mut(usize::from(pick) % count.max(1)) else {
+            return Vec::new();
+        };
+        *node = recipe.node(&node.metadata.name);
+        vec![apply(
+            Change::Modified,
+            Object::Node(Box::new(node.clone())),
+        )]
+    }
+
+    fn remove_node(&mut self, pick: u8) -> Vec<Step> {
+        if self.nodes.is_empty() {
+            return Vec::new();
+        }
+        let node = self.nodes.remove(usize::from(pick) % self.nodes.len());
+        self.removed.push(node.metadata.name.clone());
+        vec![apply(Change::Deleted, Object::Node(Box::new(node)))]
+    }
+
+    fn return_node(&mut self, pick: u8, recipe: u8) -> Vec<Step> {
+        if self.removed.is_empty() {
+            return Vec::new();
+        }
+        let name = self.removed.remove(usize::from(pick) % self.removed.len());
+        let node = self.case.nodes[usize::from(recipe) % self.case.nodes.len()].node(&name);
+        self.nodes.push(node.clone());
+        vec![apply(Change::Added, Object::Node(Box::new(node)))]
+    }
+
+    fn new_pod(&mut self, recipe: u8) -> Pod {
+        let name = format!("p{}", self.pods_ever);
+        self.pods_ever += 1;
+        let pod = self.case.pods[usize::from(recipe) % self.case.pods.len()].pod(&name);
+        self.pods.push(WorldPod {
+            pod: pod.clone(),
+            node: None,
+        });
+        pod
+    }
+
+    /// A node that is there, or for high numbers one that is not.
+    fn any_node_name(&self, pick: u8) -> String {
+        match choose(&self.nodes, pick) {
+            Some(node) if pick < 243 => node.metadata.name.clone(),
+            _ => self
+                .removed
+                .last()
+                .map_or("nowhere", String::as_str)
+                .to_owned(),
+        }
+    }
+
+    fn bind(&mut self, pick: u8, node: u8) -> Vec<Step> {
+        let name = self.any_node_name(node);
+        let count = self.pods.len();
+        let Some(pod) = self.pods.get_mut(usize::from(pick) % count.max(1)) else {
+            return Vec::new();
+        };
+        pod.pod.spec.node_name.clone_from(&name);
+        pod.node = Some(name);
+        vec![apply(
+            Change::Modified,
+            Object::Pod(Box::new(pod.pod.clone())),
+        )]
+    }
+
+    /// The pod keeps its identity and its node; if it was only assumed on one that is gone, it
+    /// waits again.
+    fn update_pod(&mut self, pick: u8, recipe: u8) -> Vec<Step> {
+        let recipe = &self.case.pods[usize::from(recipe) % self.case.pods.len()];
+        let count = self.pods.len();
+        let nodes = &self.nodes;
+        let Some(entry) = self.pods.get_mut(usize::from(pick) % count.max(1)) else {
+            return Vec::new();
+        };
+        let old = &entry.pod;
+        let mut pod = recipe.pod(&old.metadata.name);
+        pod.metadata.namespace.clone_from(&old.metadata.namespace);
+        pod.metadata.uid.clone_from(&old.metadata.uid);
+        pod.spec.node_name.clone_from(&old.spec.node_name);
+        entry.pod = pod.clone();
+        if pod.spec.node_name.is_empty() {
+            entry
+                .node
+                .take_if(|name| nodes.iter().all(|node| node.metadata.name != *name));
+        }
+        vec![apply(Change::Modified, Object::Pod(Box::new(pod)))]
+    }
+
+    fn remove_pod(&mut self, pick: u8, change: Change) -> Vec<Step> {
+        if self.pods.is_empty() {
+            return Vec::new();
+        }
+        let mut pod = self.pods.remove(usize::from(pick) % self.pods.len()).pod;
+        if change == Change::Modified {
+            pod.status.phase = "Succeeded".into();
+        }
+        vec![apply(change, Object::Pod(Box::new(pod)))]
+    }
+
+    fn forget(&mut self, pick: u8) -> Vec<Step> {
+        let mut placed: Vec<&mut WorldPod> = self
+            .pods
+            .iter_mut()
+            .filter(|pod| pod.node.is_some())
+            .collect();
+        let count = placed.len();
+        let Some(pod) = placed.get_mut(usize::from(pick) % count.max(1)) else {
+            return Vec::new();
+        };
+        pod.node = None;
+        pod.pod.spec.node_name.clear();
+        vec![Step::Forget(pod.key())]
+    }
+
+    fn other(&mut self, event: &Event) -> Vec<Step> {
+        let meta = |namespace: u8, name: String| ObjectMeta {
+            name,
+            namespace: pick(&NAMESPACES, namespace).into(),
+            ..ObjectMeta::default()
+        };
+        let (object, gone) = match event {
+            Event::Namespace { which, labels } => {
+                let mut namespace = Namespace::default();
+                namespace.metadata.name = pick(&NAMESPACES, *which).into();
+                namespace.metadata.labels = pool::labels(labels);
+                (Object::Namespace(namespace), false)
+            }
+            Event::RemoveNamespace { which } => {
+                let mut namespace = Namespace::default();
+                namespace.metadata.name = pick(&NAMESPACES, *which).into();
+                (Object::Namespace(namespace), true)
+            }
+            Event::Service {
+                number,
+                namespace,
+                selector,
+            } => {
+                let mut service = Service {
+                    metadata: meta(*namespace, format!("service{number}")),
+                    ..Service::default()
+                };
+                service.spec.selector = selector.as_deref().map(pool::labels);
+                (Object::Service(service), false)
+            }
+            Event::RemoveService { number, namespace } => {
+                let metadata = meta(*namespace, format!("service{number}"));
+                (
+                    Object::Service(Service {
+                        metadata,
+                        ..Service::default()
+                    }),
+                    true,
+                )
+            }
+            Event::Owner {
+                kind,
+                number,
+                namespace,
+                selector,
+            } => {
+                let metadata = meta(*namespace, format!("owner{number}"));
+                (owner(*kind, metadata, selector.as_ref()), false)
+            }
+            Event::RemoveOwner {
+                kind,
+                number,
+                namespace,
+            } => {
+                let metadata = meta(*namespace, format!("owner{number}"));
+                (owner(*kind, metadata, None), true)
+            }
+            _ => return Vec::new(),
+        };
+        let name = object.metadata();
+        let key = (object.kind(), name.namespace.clone(), name.name.clone());
+        let change = match (gone, self.others.contains_key(&key)) {
+            (true, false) => return Vec::new(),
+            (true, true) => Change::Deleted,
+            (false, true) => Change::Modified,
+            (false, false) => Change::Added,
+        };
+        if gone {
+            self.others.remove(&key);
+        } else {
+            self.others.insert(key, object.clone());
+        }
+        vec![apply(change, object)]
+    }
+}
+
+fn owner(kind: u8, metadata: ObjectMeta, selector: Option<&SelectorRecipe>) -> Object {
+    if kind == 2 {
+        let mut controller = ReplicationController {
+            metadata,
+            ..Default::default()
+        };
+        controller.spec.selector = selector.map(|selector| pool::labels(&selector.pairs));
+        return Object::ReplicationController(controller);
+    }
+    let mut workload = Workload {
+        metadata,
+        ..Workload::default()
+    };
+    workload.spec.selector = selector.map(SelectorRecipe::selector);
+    if kind == 0 {
+        Object::ReplicaSet(workload)
+    } else {
+        Object::StatefulSet(workload)
+    }
+}
+
+fn apply(change: Change, object: Object) -> Step {
+    Step::Apply(change, Box::new(object))
+}
+
+fn choose<T>(all: &[T], pick: u8) -> Option<&T> {
+    all.get(usize::from(pick) % all.len().max(1))
+}
