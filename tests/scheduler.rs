@@ -192,7 +192,7 @@ fn a_pod_whose_selector_does_not_parse_is_refused() {
 }
 
 #[test]
-fn the_later_of_two_services_decides_a_key() {
+fn pods_that_services_select_are_spread_by_default() {
     let mut scheduler = scheduler(Capacities::default());
     for zone in ["a", "b"] {
         add(

@@ -192,8 +192,8 @@ impl Objects {
     /// Writes the selector that default spreading uses for `class`, as requirements without their
     /// count: pairs of every Service that selects its pods, then its owner's selector.
     ///
-    /// Mirrors `DefaultSelector` in `plugins/helper/spread.go`; of two Services with one key the
-    /// later in the table wins, where upstream leaves it to chance.
+    /// Mirrors `DefaultSelector` in `plugins/helper/spread.go`. Services cannot disagree on a key:
+    /// each of their pairs is one of the pod's labels.
     pub(crate) fn write_default_selector(
         &self,
         class: ClassView<'_>,
