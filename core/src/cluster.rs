@@ -6,6 +6,7 @@
 
 pub(crate) mod count;
 mod hash;
+pub(crate) mod journal;
 pub(crate) mod link;
 pub(crate) mod live;
 mod nodes;
@@ -33,6 +34,7 @@ use crate::kernel::NodeBlock;
 use alloc::vec::Vec;
 use count::Counts;
 use hashbrown::HashTable;
+use journal::Journal;
 use link::Links;
 use live::Live;
 use order::Order;
@@ -116,6 +118,8 @@ pub(crate) struct Cluster {
 
     pub(crate) objects: Objects,
     pub(crate) live: Live,
+    /// Rows whose room changed.
+    pub(crate) journal: Journal,
 }
 
 impl Cluster {
@@ -172,6 +176,7 @@ impl Cluster {
             orphans: 0,
             objects: Objects::new(c.objects, c.object_words),
             live: Live::new(c, rows),
+            journal: Journal::new(c),
             capacities,
         }
     }
