@@ -116,7 +116,7 @@ fn refusals_of(which: &str, limit: &Limit, runner: &mut TestRunner) -> u32 {
     let case = case().new_tree(runner).expect("a case").current();
     let config = configuration(&case.profiles);
     let mut value = 1;
-    let mut made = |value: &mut u64, log: &[Step]| 'larger: loop {
+    let made = |value: &mut u64, log: &[Step]| 'larger: loop {
         let options = Options::default();
         let mut engine = match Scheduler::new(&config, options, capacities(limit, *value)) {
             Ok(engine) => engine,

@@ -3,8 +3,8 @@
 use berth_core::object::config::KubeSchedulerConfiguration;
 use berth_core::object::{Namespace, Node, Object, Pod, Service, Workload};
 use berth_core::{
-    ApplyError, AttemptError, Capacities, Change, Detail, Fidelity, Options,
-    Outcome, PodResult, Scheduler,
+    ApplyError, AttemptError, Capacities, Change, Detail, Fidelity, Options, Outcome, PodResult,
+    Scheduler,
 };
 use serde_json::{Value, json};
 
