@@ -46,6 +46,7 @@ extern crate alloc;
 
 pub mod id;
 pub mod kernel;
+pub mod node_set;
 pub mod plugins;
 pub mod quantity;
 
@@ -78,6 +79,8 @@ mod selector;
 #[cfg(feature = "objects")]
 mod toleration;
 
+#[cfg(feature = "alloc")]
+pub use node_set::NodeSet;
 pub use quantity::Quantity;
 #[cfg(feature = "objects")]
 pub use {

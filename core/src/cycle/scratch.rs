@@ -2,6 +2,7 @@
 
 use super::Attempt;
 use crate::cluster::Cluster;
+use crate::node_set::NodeSet;
 use crate::plugins::Plugin;
 use alloc::vec::Vec;
 
@@ -58,13 +59,13 @@ pub(crate) struct Scratch {
     words: usize,
     rows: usize,
     /// Nodes that no filter has refused so far.
-    pub(crate) alive: Vec<u64>,
+    pub(crate) alive: NodeSet,
     /// Nodes that the filters ran on.
-    pub(crate) searched: Vec<u64>,
+    pub(crate) searched: NodeSet,
     /// One node set a [`Refusal`].
     refused: Vec<u64>,
     /// Scratch set of the plugin that is running.
-    pub(crate) set: Vec<u64>,
+    pub(crate) set: NodeSet,
     /// PreFilter narrowed the search.
     pub(crate) narrowed: bool,
     /// PreFilter found that the pod's terms leave no node.
@@ -108,10 +109,10 @@ impl Scratch {
         Self {
             words,
             rows,
-            alive: filled(words, 0),
-            searched: filled(words, 0),
+            alive: NodeSet::new(rows),
+            searched: NodeSet::new(rows),
             refused: filled(words * Refusal::ALL.len(), 0),
-            set: filled(words, 0),
+            set: NodeSet::new(rows),
             narrowed: false,
             conflict: false,
             unprepared: None,
@@ -139,7 +140,7 @@ impl Scratch {
     pub(crate) fn begin(&mut self, cluster: &Cluster) {
         debug_assert_eq!(self.rows, cluster.rows());
         self.refused.fill(0);
-        self.searched.fill(0);
+        self.searched.clear();
         self.narrowed = false;
         self.conflict = false;
         self.unprepared = None;
@@ -152,7 +153,7 @@ impl Scratch {
     pub(crate) fn refuse(&mut self, refusal: Refusal, set: &[u64]) {
         let start = refusal as usize * self.words;
         let refused = &mut self.refused[start..start + self.words];
-        for ((refused, alive), set) in refused.iter_mut().zip(&mut self.alive).zip(set) {
+        for ((refused, alive), set) in refused.iter_mut().zip(self.alive.words_mut()).zip(set) {
             *refused |= *alive & set;
             *alive &= !set;
         }
@@ -160,8 +161,9 @@ impl Scratch {
 
     /// The same for one block.
     pub(crate) fn refuse_word(&mut self, refusal: Refusal, block: usize, set: u64) {
-        self.refused[refusal as usize * self.words + block] |= self.alive[block] & set;
-        self.alive[block] &= !set;
+        let alive = &mut self.alive.words_mut()[block];
+        self.refused[refusal as usize * self.words + block] |= *alive & set;
+        *alive &= !set;
     }
 
     /// Nodes refused for this reason.
@@ -172,7 +174,7 @@ impl Scratch {
     /// Takes back every refusal of nodes outside `searched`: they were never looked at.
     pub(crate) fn forget_unsearched(&mut self) {
         for refused in self.refused.chunks_exact_mut(self.words.max(1)) {
-            for (refused, searched) in refused.iter_mut().zip(&self.searched) {
+            for (refused, searched) in refused.iter_mut().zip(self.searched.words()) {
                 *refused &= searched;
             }
         }
@@ -337,16 +339,4 @@ fn filled<T: Clone>(count: usize, value: T) -> Vec<T> {
     let mut table = Vec::new();
     table.resize(count, value);
     table
-}
-
-/// Lanes of a word that are set.
-pub(crate) fn lanes(mut word: u64) -> impl Iterator<Item = usize> {
-    core::iter::from_fn(move || {
-        if word == 0 {
-            return None;
-        }
-        let lane = word.trailing_zeros() as usize;
-        word &= word - 1;
-        Some(lane)
-    })
 }

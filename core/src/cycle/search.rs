@@ -1,6 +1,5 @@
 //! Which nodes are looked at, in which order, and when to stop.
 
-use super::scratch::lanes;
 use super::{Attempt, Policy, Scratch};
 use crate::scheduler::NodeSearch;
 
@@ -37,7 +36,7 @@ pub(super) fn walk(
     // A narrowed list is the order without the other nodes.
     let mut narrow = core::mem::take(&mut scratch.narrow);
     narrow.clear();
-    let searched = |row: &u32| scratch.searched[*row as usize / 64] & 1 << (row % 64) != 0;
+    let searched = |row: &u32| scratch.searched.contains(*row);
     let list = if scratch.narrowed {
         narrow.extend(order.iter().copied().filter(searched));
         narrow.as_slice()
@@ -81,20 +80,22 @@ fn take(list: &[u32], from: usize, wanted: u32, scratch: &mut Scratch) -> u32 {
     // Every row is written behind the kept ones and counted if it is alive: no branch to mispredict.
     kept.resize(list.len(), 0);
     let (mut count, mut reached) = (0, 0);
+    let alive = scratch.alive.words();
     // The set of rows looked at, whose current word stays out of memory.
-    scratch.set.fill(0);
+    scratch.set.clear();
+    let looked_at = scratch.set.words_mut();
     let (mut word_at, mut word) = (0, 0u64);
     'walk: for part in [after, before] {
         for row in part {
             let (at, bit) = (*row as usize / 64, row % 64);
             kept[count] = *row;
-            count += (scratch.alive[at] >> bit & 1) as usize;
+            count += (alive[at] >> bit & 1) as usize;
             if count > wanted as usize {
                 count = wanted as usize;
                 break 'walk;
             }
             if at != word_at {
-                scratch.set[word_at] |= word;
+                looked_at[word_at] |= word;
                 (word_at, word) = (at, 0);
             }
             word |= 1 << bit;
@@ -102,20 +103,13 @@ fn take(list: &[u32], from: usize, wanted: u32, scratch: &mut Scratch) -> u32 {
         }
     }
     kept.truncate(count);
-    if let Some(last) = scratch.set.get_mut(word_at) {
+    if let Some(last) = looked_at.get_mut(word_at) {
         *last |= word;
     }
     if reached < list.len() {
-        scratch.searched.copy_from_slice(&scratch.set);
+        scratch.searched.copy_from(&scratch.set);
     }
     reached as u32
-}
-
-/// Rows of a set, ascending.
-pub(crate) fn rows(set: &[u64]) -> impl Iterator<Item = u32> + '_ {
-    set.iter()
-        .enumerate()
-        .flat_map(|(block, word)| lanes(*word).map(move |lane| (block * 64 + lane) as u32))
 }
 
 #[cfg(test)]

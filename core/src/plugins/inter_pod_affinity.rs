@@ -7,7 +7,7 @@
 use super::Plugin;
 use crate::cluster::term::{CarriedView, role};
 use crate::cluster::topology::NO_DOMAIN;
-use crate::cycle::scratch::lanes;
+use crate::node_set::lanes;
 use crate::cycle::{Attempt, Column, Refusal, Scratch};
 use crate::id::KeyId;
 
@@ -77,7 +77,7 @@ fn filter_affinity(attempt: Attempt<'_>, scratch: &mut Scratch) {
     for (_, key) in groups() {
         for (block, domains) in cluster.topology.column(key).chunks_exact(64).enumerate() {
             let mut refused = 0;
-            for lane in lanes(scratch.alive[block]) {
+            for lane in lanes(scratch.alive.words()[block]) {
                 let domain = domains[lane];
                 let matched = keys_suffice || scratch.domains.contains(domain);
                 refused |= u64::from(domain == NO_DOMAIN || !matched) << lane;
@@ -92,7 +92,7 @@ fn refuse_marked(attempt: Attempt<'_>, key: KeyId, refusal: Refusal, scratch: &m
     let column = attempt.cluster.topology.column(key);
     for (block, domains) in column.chunks_exact(64).enumerate() {
         let mut refused = 0;
-        for lane in lanes(scratch.alive[block]) {
+        for lane in lanes(scratch.alive.words()[block]) {
             let domain = domains[lane];
             let marked = domain != NO_DOMAIN && scratch.domains.contains(domain);
             refused |= u64::from(marked) << lane;

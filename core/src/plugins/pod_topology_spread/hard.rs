@@ -3,8 +3,8 @@
 use super::{is_included, keep_rows_with_key};
 use crate::cluster::live::Constraint;
 use crate::cluster::topology::NO_DOMAIN;
-use crate::cycle::scratch::lanes;
-use crate::cycle::{Attempt, Refusal, Scratch, search_rows};
+use crate::node_set::lanes;
+use crate::cycle::{Attempt, Refusal, Scratch};
 
 pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
     let cluster = attempt.cluster;
@@ -14,24 +14,23 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
     }
     // Domains are those of nodes that carry all hard keys, searched or not.
     let mut counted = core::mem::take(&mut scratch.set);
-    for (word, block) in counted.iter_mut().zip(&cluster.blocks) {
+    for (word, block) in counted.words_mut().iter_mut().zip(&cluster.blocks) {
         *word = block.present;
     }
     for constraint in hard() {
-        keep_rows_with_key(attempt, &constraint, &mut counted);
+        keep_rows_with_key(attempt, &constraint, counted.words_mut());
     }
     for constraint in hard() {
         let column = cluster.topology.column(constraint.key);
         scratch.domains.clear();
-        for row in search_rows(&counted) {
+        for row in counted.rows() {
             if is_included(attempt, &constraint, row) {
                 scratch.domains.add(column[row as usize], 0);
             }
         }
         if let Some(term) = constraint.term {
             for (row, count) in cluster.terms.counts.slots(term.0) {
-                let is_counted = counted[row as usize / 64] & 1 << (row % 64) != 0;
-                if is_counted && is_included(attempt, &constraint, row) {
+                if counted.contains(row) && is_included(attempt, &constraint, row) {
                     scratch.domains.add(column[row as usize], i64::from(count));
                 }
             }
@@ -44,7 +43,7 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
         };
         for (block, domains) in column.chunks_exact(64).enumerate() {
             let (mut missing, mut skewed) = (0, 0);
-            for lane in lanes(scratch.alive[block]) {
+            for lane in lanes(scratch.alive.words()[block]) {
                 let domain = domains[lane];
                 let skew = scratch.domains.sum(domain) + constraint.self_match - minimum;
                 missing |= u64::from(domain == NO_DOMAIN) << lane;
