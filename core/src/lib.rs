@@ -76,6 +76,8 @@ mod scheduler;
 #[cfg(feature = "objects")]
 mod selector;
 #[cfg(feature = "objects")]
+mod table;
+#[cfg(feature = "objects")]
 mod toleration;
 
 pub use quantity::Quantity;

@@ -3,7 +3,7 @@
 //! Owners are terms, images or host ports; slots are rows or topology domains. Memory follows what
 //! is counted, not owners times slots, and reading an owner costs its non-zero slots.
 
-use crate::capacity::CapacityExceeded;
+use crate::capacity::{CapacityExceeded, bytes_of, sum};
 use crate::intern::{hash_pair, index_bytes, reserved_index};
 use alloc::vec::Vec;
 use hashbrown::HashTable;
@@ -50,7 +50,11 @@ impl Counts {
 
     /// Bytes of such a table.
     pub(crate) const fn bytes(owners: u64, limit: u64) -> u64 {
-        limit * size_of::<Entry>() as u64 + owners * 4 + index_bytes(limit)
+        sum(&[
+            bytes_of::<Entry>(limit),
+            bytes_of::<u32>(owners),
+            index_bytes(limit),
+        ])
     }
 
     /// Refuses if fewer than `wanted` new counts fit.

@@ -1,6 +1,6 @@
 //! Chains of numbers in one fixed pool.
 
-use crate::capacity::CapacityExceeded;
+use crate::capacity::{CapacityExceeded, bytes_of};
 use alloc::vec::Vec;
 
 /// Head of an empty chain.
@@ -26,7 +26,7 @@ impl Links {
     }
 
     pub(crate) const fn bytes(limit: u64) -> u64 {
-        limit * size_of::<(u32, u32)>() as u64
+        bytes_of::<(u32, u32)>(limit)
     }
 
     pub(crate) fn push(&mut self, head: &mut u32, value: u32) -> Result<(), CapacityExceeded> {

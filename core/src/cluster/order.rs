@@ -4,6 +4,7 @@
 //! changes its zone, or is deleted and added again between two cycles, moves in the tree at once
 //! but keeps its place in the list until the next rebuild.
 
+use crate::capacity::{bytes_of, sum};
 use crate::intern::Word;
 use alloc::vec::Vec;
 
@@ -68,7 +69,11 @@ impl Order {
     }
 
     pub(crate) const fn bytes(rows: u64) -> u64 {
-        rows * (size_of::<Place>() + size_of::<Zone>() + 12) as u64
+        sum(&[
+            bytes_of::<Place>(rows),
+            bytes_of::<Zone>(rows),
+            bytes_of::<[u32; 3]>(rows),
+        ])
     }
 
     /// Rows in snapshot order: as of the last [`Self::rebuild`], or of the preview that a question

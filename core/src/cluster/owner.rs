@@ -1,6 +1,6 @@
 //! Namespaces, Services and the owners of pods: what selectors are resolved against.
 
-use crate::capacity::CapacityExceeded;
+use crate::capacity::{CapacityExceeded, bytes_of, sum};
 use crate::class::{ClassView, OwnerKind};
 use crate::id::TextId;
 use crate::intern::{
@@ -72,7 +72,11 @@ impl Objects {
     }
 
     pub(crate) const fn bytes(limit: u64) -> u64 {
-        limit * (size_of::<Entry>() as u64 + 4) + index_bytes(limit)
+        sum(&[
+            bytes_of::<Entry>(limit),
+            bytes_of::<u32>(limit),
+            index_bytes(limit),
+        ])
     }
 
     /// Labels of a namespace that is there as an object.

@@ -1,6 +1,6 @@
 //! Resources beside cpu, memory and ephemeral storage: names, and a column each.
 
-use crate::capacity::CapacityExceeded;
+use crate::capacity::{CapacityExceeded, bytes_of, sum};
 use crate::id::{ResourceId, TextId};
 use crate::intern::Texts;
 use alloc::vec;
@@ -28,7 +28,12 @@ impl Resources {
     }
 
     pub(crate) const fn bytes(limit: u64, rows: u64) -> u64 {
-        limit * 4 + limit * rows * (size_of::<i64>() + size_of::<i128>()) as u64
+        let cells = limit.saturating_mul(rows);
+        sum(&[
+            bytes_of::<TextId>(limit),
+            bytes_of::<i64>(cells),
+            bytes_of::<i128>(cells),
+        ])
     }
 
     pub(crate) fn find(&self, name: &str, texts: &Texts) -> Option<ResourceId> {

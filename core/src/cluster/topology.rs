@@ -1,6 +1,6 @@
 //! Topology domains: for each topology key in use, every row's (key, value) pair.
 
-use crate::capacity::CapacityExceeded;
+use crate::capacity::{CapacityExceeded, bytes_of, sum};
 use crate::id::{DomainId, KeyId};
 use crate::intern::{Word, hash_pair, index_bytes, reserved_index};
 use alloc::vec::Vec;
@@ -54,11 +54,13 @@ impl Topology {
     }
 
     pub(crate) const fn bytes(rows: u64, keys: u64, domains: u64) -> u64 {
-        rows * keys * 4
-            + keys * size_of::<Key>() as u64
-            + (domains + 1) * size_of::<Domain>() as u64
-            + domains * 4
-            + index_bytes(domains)
+        sum(&[
+            bytes_of::<u32>(rows.saturating_mul(keys)),
+            bytes_of::<Key>(keys),
+            bytes_of::<Domain>(domains.saturating_add(1)),
+            bytes_of::<u32>(domains),
+            index_bytes(domains),
+        ])
     }
 
     /// The key of this label, if in use.
