@@ -22,6 +22,10 @@ macro_rules! vacant_numbers {
 
 vacant_numbers!(u8, u32, u64, usize, i64, i128, f64);
 
+impl Vacant for crate::id::TextId {
+    const VACANT: &'static Self = &Self(0);
+}
+
 /// What leads to a place in a table: a number, or one of the ids of [`crate::id`].
 pub(crate) trait Place: Copy {
     fn place(self) -> usize;
@@ -121,6 +125,22 @@ impl<T> Table<T> for [T] {
         let column = self.get_mut(start..start.saturating_add(rows));
         debug_assert!(column.is_some(), "column {} of {rows}", index.place());
         column.unwrap_or_default()
+    }
+}
+
+/// Whether a set of rows, one bit each, holds `row`.
+#[inline]
+#[track_caller]
+pub(crate) fn has_row(set: &[u64], row: u32) -> bool {
+    set.at(row / 64) & 1 << (row % 64) != 0
+}
+
+/// Puts `row` in a set of rows.
+#[inline]
+#[track_caller]
+pub(crate) fn add_row(set: &mut [u64], row: u32) {
+    if let Some(word) = set.at_mut(row / 64) {
+        *word |= 1 << (row % 64);
     }
 }
 
