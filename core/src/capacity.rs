@@ -7,6 +7,7 @@ mod measure;
 use crate::arena::Arena;
 use crate::class::Class;
 use crate::cluster::count::Counts;
+use crate::cluster::journal::Journal;
 use crate::cluster::link::Links;
 use crate::cluster::live::Live;
 use crate::cluster::order::Order;
@@ -157,6 +158,7 @@ impl Capacities {
             Objects::bytes(self.objects as u64),
             records_bytes(self.objects as u64, self.object_words),
             Live::bytes(self, rows),
+            Journal::bytes(self),
             Scratch::bytes(
                 rows,
                 (self.domains as u64).saturating_add(1),

@@ -7,6 +7,7 @@
 mod chains;
 pub(crate) mod count;
 mod hash;
+pub(crate) mod journal;
 pub(crate) mod link;
 pub(crate) mod live;
 mod nodes;
@@ -35,6 +36,7 @@ use crate::table::{Table, Vacant};
 use alloc::vec::Vec;
 use count::Counts;
 use hashbrown::HashTable;
+use journal::Journal;
 use link::Links;
 use live::Live;
 use order::Order;
@@ -126,6 +128,8 @@ pub(crate) struct Cluster {
 
     pub(crate) objects: Objects,
     pub(crate) live: Live,
+    /// Rows whose room changed.
+    pub(crate) journal: Journal,
 }
 
 impl Cluster {
@@ -182,6 +186,7 @@ impl Cluster {
             orphans: 0,
             objects: Objects::new(c.objects, c.object_words),
             live: Live::new(c, rows),
+            journal: Journal::new(c),
             capacities,
         }
     }

@@ -269,7 +269,7 @@ impl Measure {
         let classes = each(self.classes.len(), 1);
         let names = each(self.texts.len(), 1) + each(self.resources.len(), 1);
         // Both are at least 1, so the quotient is there.
-        let live_bytes = (nodes * Saturating(9)).0;
+        let live_bytes = (nodes * Saturating(11)).0;
         let live = LIVE_BYTES_MAX
             .checked_div(live_bytes)
             .unwrap_or(LIVE_BYTES_MAX)

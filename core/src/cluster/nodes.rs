@@ -441,6 +441,7 @@ impl Cluster {
         if let Some(block) = self.blocks.at_mut(row / 64) {
             block.refresh(row % 64);
         }
+        self.journal.push(row as u32);
         self.mark_dirty(row);
         self.refresh_live_row(row);
     }

@@ -341,6 +341,7 @@ impl Cluster {
                 }
             }
             block.refresh(lane);
+            self.journal.push(row);
         }
         for scalar in class.scalars() {
             self.resources
