@@ -22,6 +22,10 @@ macro_rules! vacant_numbers {
 
 vacant_numbers!(u8, u32, u64, usize, i64, i128, f64);
 
+impl Vacant for bool {
+    const VACANT: &'static Self = &false;
+}
+
 impl Vacant for crate::id::TextId {
     const VACANT: &'static Self = &Self(0);
 }
@@ -75,6 +79,11 @@ pub(crate) trait Table<T> {
 
     /// The same, to be changed.
     fn column_mut(&mut self, rows: usize, index: impl Place) -> &mut [T];
+
+    /// Copies column `from` over column `to`.
+    fn copy_column(&mut self, rows: usize, from: impl Place, to: impl Place)
+    where
+        T: Copy;
 }
 
 impl<T> Table<T> for [T] {
@@ -126,6 +135,20 @@ impl<T> Table<T> for [T] {
         debug_assert!(column.is_some(), "column {} of {rows}", index.place());
         column.unwrap_or_default()
     }
+
+    #[inline]
+    #[track_caller]
+    fn copy_column(&mut self, rows: usize, from: impl Place, to: impl Place)
+    where
+        T: Copy,
+    {
+        let [from, to] = [from.place(), to.place()].map(|index| index.saturating_mul(rows));
+        let whole = from.max(to).saturating_add(rows) <= self.len();
+        debug_assert!(whole, "columns of {rows} at {from} and {to}");
+        if whole {
+            self.copy_within(from..from.saturating_add(rows), to);
+        }
+    }
 }
 
 /// Whether a set of rows, one bit each, holds `row`.
@@ -133,15 +156,6 @@ impl<T> Table<T> for [T] {
 #[track_caller]
 pub(crate) fn has_row(set: &[u64], row: u32) -> bool {
     set.at(row / 64) & 1 << (row % 64) != 0
-}
-
-/// Puts `row` in a set of rows.
-#[inline]
-#[track_caller]
-pub(crate) fn add_row(set: &mut [u64], row: u32) {
-    if let Some(word) = set.at_mut(row / 64) {
-        *word |= 1 << (row % 64);
-    }
 }
 
 /// Puts `entry` in the place that became vacant last, or at the end; returns the place.

@@ -5,6 +5,7 @@ use crate::cluster::live::Constraint;
 use crate::cluster::topology::NO_DOMAIN;
 use crate::cycle::scratch::lanes;
 use crate::cycle::{Attempt, Refusal, Scratch, search_rows};
+use crate::table::{Table, has_row};
 
 pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
     let cluster = attempt.cluster;
@@ -25,14 +26,13 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
         scratch.domains.clear();
         for row in search_rows(&counted) {
             if is_included(attempt, &constraint, row) {
-                scratch.domains.add(column[row as usize], 0);
+                scratch.domains.add(*column.at(row), 0);
             }
         }
         if let Some(term) = constraint.term {
             for (row, count) in cluster.terms.counts.slots(term.0) {
-                let is_counted = counted[row as usize / 64] & 1 << (row % 64) != 0;
-                if is_counted && is_included(attempt, &constraint, row) {
-                    scratch.domains.add(column[row as usize], i64::from(count));
+                if has_row(&counted, row) && is_included(attempt, &constraint, row) {
+                    scratch.domains.add(*column.at(row), i64::from(count));
                 }
             }
         }
@@ -44,9 +44,10 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
         };
         for (block, domains) in column.chunks_exact(64).enumerate() {
             let (mut missing, mut skewed) = (0, 0);
-            for lane in lanes(scratch.alive[block]) {
-                let domain = domains[lane];
-                let skew = scratch.domains.sum(domain) + constraint.self_match - minimum;
+            for lane in lanes(*scratch.alive.at(block)) {
+                let domain = *domains.at(lane);
+                let count = scratch.domains.sum(domain).saturating_add(constraint.self_match);
+                let skew = count.saturating_sub(minimum);
                 missing |= u64::from(domain == NO_DOMAIN) << lane;
                 skewed |= u64::from(skew > constraint.max_skew) << lane;
             }
