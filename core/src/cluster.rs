@@ -48,9 +48,9 @@ use topology::Topology;
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Records of profiles at most: three a profile.
-const PROFILE_RECORDS: u32 = 3 * 64;
+pub(crate) const PROFILE_RECORDS: u32 = 3 * 64;
 /// Words of them at most.
-const PROFILE_WORDS: u64 = 1 << 16;
+pub(crate) const PROFILE_WORDS: u64 = 1 << 16;
 
 /// What chains a class has.
 #[derive(Clone, Copy)]

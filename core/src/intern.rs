@@ -173,7 +173,13 @@ pub(crate) fn reserved_index(limit: u32) -> HashTable<u32> {
 /// Bytes of [`reserved_index`].
 pub(crate) const fn index_bytes(limit: u64) -> u64 {
     // hashbrown: buckets are a power of two at 7/8 load, 4 bytes of value and 1 of control each.
-    let places = (limit.saturating_mul(16) / 7).saturating_add(1);
+    let places = match limit.saturating_mul(2) {
+        0 => return 0,
+        1..4 => 4,
+        4..8 => 8,
+        8..15 => 16,
+        wanted => wanted.saturating_mul(8) / 7,
+    };
     let buckets = match places.checked_next_power_of_two() {
         Some(buckets) => buckets,
         None => u64::MAX,

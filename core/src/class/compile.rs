@@ -1,7 +1,7 @@
 //! From a pod to the words of its class.
 
 use super::{SPREAD_HARD, SPREAD_HONOR_AFFINITY, SPREAD_HONOR_TAINTS, UNSUPPORTED, flag};
-use crate::capacity::CapacityExceeded;
+use crate::capacity::{CapacityExceeded, bytes_of};
 use crate::cluster::Resources;
 use crate::intern::{Texts, Writer};
 use crate::object::{Affinity, Container, Pod, PodAffinityTerm, TopologySpreadConstraint, Volume};
@@ -30,6 +30,10 @@ impl Compiler {
             scalars: Vec::with_capacity(resources as usize),
             image: String::with_capacity(IMAGE_NAME_MAX),
         }
+    }
+
+    pub(crate) const fn bytes(resources: u64) -> u64 {
+        bytes_of::<u32>(resources).saturating_add(IMAGE_NAME_MAX as u64)
     }
 
     /// Writes the record of `pod`'s class. On failure the writer is left for its caller to clear.
