@@ -17,6 +17,7 @@ use crate::cluster::{Cluster, PodRow};
 use crate::decision::AttemptError;
 use crate::plugins::{self, Plugin, inter_pod_affinity, node_ports, pod_topology_spread};
 use crate::scheduler::{NodeSearch, Ties};
+use crate::table::Table;
 use plan::Plan;
 
 /// What one attempt is about, and what it reads.
@@ -46,7 +47,7 @@ impl<'a> Attempt<'a> {
     }
 
     pub(crate) fn live(&self) -> &'a Slot {
-        &self.cluster.live.slots[self.slot]
+        self.cluster.live.slots.at(self.slot)
     }
 
     pub(crate) fn bits(&self, kind: Static) -> &'a [u64] {
@@ -225,7 +226,7 @@ fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<(), AttemptError
             Plugin::DynamicResources => Column::Constant(plugins::dynamic_resources::SCORE),
             _ => Column::Absent,
         };
-        scratch.columns[*plugin as usize] = column;
+        scratch.columns.set(*plugin as usize, column);
     }
     scratch.sum(attempt);
     Ok(())

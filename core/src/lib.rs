@@ -40,6 +40,24 @@
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]
+// Core does not panic: what the compiler does not prove is written so that it cannot. Tests may.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::arithmetic_side_effects,
+        clippy::expect_used,
+        clippy::get_unwrap,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::panic_in_result_fn,
+        clippy::string_slice,
+        clippy::todo,
+        clippy::unimplemented,
+        clippy::unreachable,
+        clippy::unwrap_in_result,
+        clippy::unwrap_used
+    )
+)]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
@@ -76,6 +94,8 @@ pub mod requests;
 mod scheduler;
 #[cfg(feature = "objects")]
 mod selector;
+#[cfg(feature = "objects")]
+mod table;
 #[cfg(feature = "objects")]
 mod toleration;
 

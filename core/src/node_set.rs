@@ -12,6 +12,7 @@ pub const fn words(rows: usize) -> usize {
 }
 
 /// Whether the row is in the set; rows beyond the words are not.
+#[inline]
 pub fn contains(set: &[u64], row: u32) -> bool {
     let word = set.get(row as usize / 64).copied().unwrap_or(0);
     word >> (row % 64) & 1 != 0
@@ -49,6 +50,7 @@ pub fn rows(set: &[u64]) -> impl Iterator<Item = u32> + '_ {
 }
 
 /// Places of a word's bits, ascending.
+#[inline]
 pub fn lanes(mut word: u64) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
         let lane = word.trailing_zeros();

@@ -28,9 +28,11 @@ pub(crate) struct LabelsView<'a>(pub(crate) &'a [Word]);
 impl LabelsView<'_> {
     pub(crate) fn value(self, key: Word) -> Option<Word> {
         self.0
-            .chunks_exact(2)
-            .find(|pair| pair[0] == key)
-            .map(|pair| pair[1])
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .find(|[own, _]| *own == key)
+            .map(|[_, value]| *value)
     }
 }
 
@@ -70,8 +72,9 @@ pub(crate) fn write_item(
 ) -> Result<(), CapacityExceeded> {
     let at = writer.len();
     writer.number(0)?;
+    let start = writer.len();
     write(writer, texts)?;
-    writer.set(at, (writer.len() - at - 1) as u32);
+    writer.set(at, writer.len().saturating_sub(start) as u32);
     Ok(())
 }
 
@@ -288,14 +291,18 @@ pub(crate) fn term_matches(term: &[Word], node: NodeFacts<'_>, texts: &Texts) ->
         return false;
     };
     all_hold(expressions, node.labels, texts)
-        && fields.chunks_exact(3).all(|field| {
-            let equal = if field[0] == 1 {
-                node.name == field[2]
-            } else {
-                word_text(field[2]).is_some_and(|text| texts.text(text).is_empty())
-            };
-            equal == (field[1] == IN)
-        })
+        && fields
+            .as_chunks::<3>()
+            .0
+            .iter()
+            .all(|&[is_name, operator, value]| {
+                let equal = if is_name == 1 {
+                    node.name == value
+                } else {
+                    word_text(value).is_some_and(|text| texts.text(text).is_empty())
+                };
+                equal == (operator == IN)
+            })
 }
 
 /// Nodes that a term of required node affinity names by `metadata.name In`.
@@ -315,9 +322,11 @@ pub(crate) fn term_names(term: &[Word]) -> TermNames {
         .and_then(split_item)
         .map_or(&[][..], |(_, fields)| fields);
     let mut names = fields
-        .chunks_exact(3)
-        .filter(|field| field[0] == 1 && field[1] == IN)
-        .map(|field| field[2]);
+        .as_chunks::<3>()
+        .0
+        .iter()
+        .filter(|[is_name, operator, _]| *is_name == 1 && *operator == IN)
+        .map(|[.., value]| *value);
     match names.next() {
         None => TermNames::Any,
         Some(first) if names.all(|name| name == first) => TermNames::One(first),
@@ -333,8 +342,10 @@ pub(crate) fn term_is_valid(term: &[Word]) -> bool {
 /// Whether a map of pairs holds, each by equality.
 pub(crate) fn pairs_hold(pairs: &[Word], labels: LabelsView<'_>) -> bool {
     pairs
-        .chunks_exact(2)
-        .all(|pair| labels.value(pair[0]) == Some(pair[1]))
+        .as_chunks::<2>()
+        .0
+        .iter()
+        .all(|[key, value]| labels.value(*key) == Some(*value))
 }
 
 /// The word of an interned text, or one that no label has.

@@ -60,11 +60,8 @@ pub(crate) struct TaintView {
 }
 
 pub(crate) fn taints(words: &[Word]) -> impl Iterator<Item = TaintView> {
-    words.chunks_exact(3).map(|taint| TaintView {
-        key: taint[0],
-        value: taint[1],
-        effect: taint[2],
-    })
+    let taints = words.as_chunks::<3>().0.iter();
+    taints.map(|&[key, value, effect]| TaintView { key, value, effect })
 }
 
 /// Mirrors `Toleration.ToleratesTaint` in `staging/src/k8s.io/api/core/v1/toleration.go`.
@@ -73,12 +70,13 @@ pub(crate) fn tolerated(
     taint: TaintView,
     mut considered: impl FnMut(Word) -> bool,
 ) -> bool {
-    tolerations.chunks_exact(4).any(|toleration| {
-        considered(toleration[3])
-            && (toleration[3] == effect::ANY || toleration[3] == taint.effect)
-            && (toleration[0] == 0 || toleration[0] == taint.key)
-            && match toleration[1] {
-                EQUAL => toleration[2] == taint.value,
+    let mut tolerations = tolerations.as_chunks::<4>().0.iter();
+    tolerations.any(|&[key, operator, value, effect]| {
+        considered(effect)
+            && (effect == effect::ANY || effect == taint.effect)
+            && (key == 0 || key == taint.key)
+            && match operator {
+                EQUAL => value == taint.value,
                 operator => operator == TOLERATES_ANY_VALUE,
             }
     })

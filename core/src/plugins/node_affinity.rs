@@ -10,6 +10,7 @@ use crate::cycle::{Attempt, Column, Refusal, Scratch};
 use crate::decision::AttemptError;
 use crate::intern::{Texts, Word};
 use crate::selector::{NodeFacts, items, pairs_hold, term_is_valid, term_matches, term_names, TermNames};
+use crate::table::Table;
 
 /// The pod's selector or required affinity does not match.
 pub const REASON: &str = "node(s) didn't match Pod's node affinity/selector";
@@ -81,7 +82,7 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<Colum
     }
     let preferred = attempt.cluster.live.preferred(attempt.slot);
     for row in &scratch.list {
-        scratch.raw[*row as usize] = i64::from(preferred[*row as usize]);
+        scratch.raw.set(*row, i64::from(*preferred.at(*row)));
     }
     Ok(scratch.normalize(Plugin::NodeAffinity, false))
 }

@@ -29,10 +29,10 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
         let &[protocol, number, address] = cluster.ports.words(port) else {
             continue;
         };
-        let conflicts = wanted.chunks_exact(3).any(|own| {
-            own[0] == protocol
-                && own[1] == number
-                && (own[2] == address || is_any(own[2]) || is_any(address))
+        let mut wanted = wanted.as_chunks::<3>().0.iter();
+        let conflicts = wanted.any(|&[own_protocol, own_number, own_address]| {
+            (own_protocol, own_number) == (protocol, number)
+                && (own_address == address || is_any(own_address) || is_any(address))
         });
         if conflicts {
             for (row, _) in cluster.port_counts.slots(port) {

@@ -11,6 +11,8 @@ const NATIVE_PART: &str = "kubernetes.io/";
 const QUOTA_PREFIX: &str = "requests.";
 
 const DOMAIN_BYTES_MAX: usize = 253;
+/// Longest domain that a quota's prefix still fits before.
+const QUOTA_DOMAIN_BYTES_MAX: usize = DOMAIN_BYTES_MAX - QUOTA_PREFIX.len();
 const NAME_BYTES_MAX: usize = 63;
 
 /// How the scheduler counts a resource.
@@ -68,7 +70,7 @@ fn is_extended(name: &str) -> bool {
     };
     !name.contains(NATIVE_PART)
         && !name.starts_with(QUOTA_PREFIX)
-        && QUOTA_PREFIX.len() + domain.len() <= DOMAIN_BYTES_MAX
+        && domain.len() <= QUOTA_DOMAIN_BYTES_MAX
         && domain.split('.').all(is_domain_label)
         && is_qualified(rest)
 }

@@ -3,8 +3,9 @@
 use super::{is_included, keep_rows_with_key};
 use crate::cluster::live::Constraint;
 use crate::cluster::topology::NO_DOMAIN;
-use crate::node_set::lanes;
 use crate::cycle::{Attempt, Refusal, Scratch};
+use crate::node_set::lanes;
+use crate::table::Table;
 
 pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
     let cluster = attempt.cluster;
@@ -25,13 +26,13 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
         scratch.domains.clear();
         for row in counted.rows() {
             if is_included(attempt, &constraint, row) {
-                scratch.domains.add(column[row as usize], 0);
+                scratch.domains.add(*column.at(row), 0);
             }
         }
         if let Some(term) = constraint.term {
             for (row, count) in cluster.terms.counts.slots(term.0) {
                 if counted.contains(row) && is_included(attempt, &constraint, row) {
-                    scratch.domains.add(column[row as usize], i64::from(count));
+                    scratch.domains.add(*column.at(row), i64::from(count));
                 }
             }
         }
@@ -43,9 +44,10 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
         };
         for (block, domains) in column.chunks_exact(64).enumerate() {
             let (mut missing, mut skewed) = (0, 0);
-            for lane in lanes(scratch.alive.words()[block]) {
-                let domain = domains[lane];
-                let skew = scratch.domains.sum(domain) + constraint.self_match - minimum;
+            for lane in lanes(*scratch.alive.words().at(block)) {
+                let domain = *domains.at(lane);
+                let count = scratch.domains.sum(domain).saturating_add(constraint.self_match);
+                let skew = count.saturating_sub(minimum);
                 missing |= u64::from(domain == NO_DOMAIN) << lane;
                 skewed |= u64::from(skew > constraint.max_skew) << lane;
             }
