@@ -4,7 +4,7 @@
 
 use berth_core::object::Object;
 use berth_core::{Capacities, Change, Options, Outcome, Scheduler};
-use berth_test_support::generate::profile::configuration;
+use berth_test_support::generate::profile::{ProfileRecipe, configuration};
 use berth_test_support::generate::world::{Step, World};
 use berth_test_support::generate::{Case, case, large_case};
 use proptest::strategy::{Strategy, ValueTree};
@@ -46,7 +46,7 @@ fn memory_is_stated_before_it_is_taken_and_taken_once() {
 
 /// The configuration is aside: names and shapes of a profile, far below the allowance.
 fn the_memory_taken_is_the_memory_stated(capacities: Capacities) {
-    let config = configuration(&[Default::default()]);
+    let config = configuration(&[ProfileRecipe::default()]);
     let region = Region::new(ALLOCATOR);
     let scheduler = Scheduler::new(&config, Options::default(), capacities);
     let change = region.change();

@@ -197,6 +197,7 @@ impl Cluster {
     }
 
     /// The block of a row, and its lane there.
+    #[inline]
     pub(crate) fn block(&self, row: usize) -> (&NodeBlock, usize) {
         (self.blocks.at(row / 64), row % 64)
     }

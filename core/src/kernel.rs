@@ -92,6 +92,7 @@ impl NodeBlock {
     };
 
     /// What is allocatable and requested of a resource on the node in `lane`; 0 of other places.
+    #[inline]
     pub fn amounts(&self, resource: usize, lane: usize) -> (i64, i128) {
         let allocatable = self.allocatable.get(resource).and_then(|own| own.get(lane));
         let requested = self.requested.get(resource).and_then(|own| own.get(lane));

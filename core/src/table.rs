@@ -36,12 +36,14 @@ pub(crate) trait Place: Copy {
 }
 
 impl Place for usize {
+    #[inline]
     fn place(self) -> usize {
         self
     }
 }
 
 impl Place for u32 {
+    #[inline]
     fn place(self) -> usize {
         self as usize
     }
@@ -50,7 +52,8 @@ impl Place for u32 {
 macro_rules! place_ids {
     ($($id:ident),+) => {$(
         impl Place for crate::id::$id {
-            fn place(self) -> usize {
+            #[inline]
+    fn place(self) -> usize {
                 self.index()
             }
         }

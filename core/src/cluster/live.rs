@@ -206,27 +206,25 @@ impl Live {
         self.preferred.column(self.rows, slot)
     }
 
-    fn lists(&self, slot: usize) -> [&[u32]; 4] {
+    fn list(&self, slot: usize, list: List) -> &[u32] {
         let entry = self.slots.at(slot);
         let (start, len) = entry.block;
-        lists(self.words.slice(start, len as usize), entry.lengths)
+        list.of(self.words.slice(start, len as usize), entry.lengths)
     }
 
     pub(crate) fn constraints(&self, slot: usize) -> impl Iterator<Item = Constraint> + '_ {
-        let [constraints, ..] = self.lists(slot);
-        constraints.as_chunks().0.iter().map(Constraint::read)
+        let constraints = self.list(slot, List::Constraints).as_chunks().0;
+        constraints.iter().map(Constraint::read)
     }
 
     /// Required affinity: for each distinct key, the count of pods that match all terms.
     pub(crate) fn affinity(&self, slot: usize) -> impl Iterator<Item = (TermId, KeyId)> + '_ {
-        let [_, affinity, ..] = self.lists(slot);
-        groups(affinity)
+        groups(self.list(slot, List::Affinity))
     }
 
     /// Required anti-affinity, term by term.
     pub(crate) fn anti_affinity(&self, slot: usize) -> impl Iterator<Item = (TermId, KeyId)> + '_ {
-        let [_, _, anti_affinity, _] = self.lists(slot);
-        groups(anti_affinity)
+        groups(self.list(slot, List::AntiAffinity))
     }
 
     /// Preferred terms with their weight, below 0 for anti-affinity.
@@ -234,7 +232,7 @@ impl Live {
         &self,
         slot: usize,
     ) -> impl Iterator<Item = (TermId, KeyId, i64)> + '_ {
-        let [.., preferred] = self.lists(slot);
+        let preferred = self.list(slot, List::Preferred);
         let terms = preferred.as_chunks::<PREFERRED_WORDS>().0.iter();
         terms.map(|[term, key, weight]| {
             let weight = i64::from(weight.cast_signed());
@@ -300,15 +298,37 @@ impl Live {
     }
 }
 
-/// The four lists of a block, of so many items each.
-fn lists(mut words: &[u32], lengths: [u32; 4]) -> [&[u32]; 4] {
-    const SIZES: [usize; 4] = [CONSTRAINT_WORDS, GROUP_WORDS, GROUP_WORDS, PREFERRED_WORDS];
-    let mut lists = [&[][..]; 4];
-    for ((list, length), size) in lists.iter_mut().zip(lengths).zip(SIZES) {
-        let end = size.saturating_mul(length as usize);
-        (*list, words) = words.split_at_checked(end).unwrap_or_default();
+/// The lists of a block, which lie one after another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum List {
+    Constraints,
+    Affinity,
+    AntiAffinity,
+    Preferred,
+}
+
+impl List {
+    /// Each with the words of an item.
+    const ALL: [(Self, usize); 4] = [
+        (Self::Constraints, CONSTRAINT_WORDS),
+        (Self::Affinity, GROUP_WORDS),
+        (Self::AntiAffinity, GROUP_WORDS),
+        (Self::Preferred, PREFERRED_WORDS),
+    ];
+
+    /// The words of this list in a block whose lists have so many items.
+    #[inline]
+    fn of(self, mut block: &[u32], lengths: [u32; 4]) -> &[u32] {
+        for ((list, words), length) in Self::ALL.into_iter().zip(lengths) {
+            let end = words.saturating_mul(length as usize);
+            let (own, after) = block.split_at_checked(end).unwrap_or_default();
+            if list == self {
+                return own;
+            }
+            block = after;
+        }
+        &[]
     }
-    lists
 }
 
 fn groups(words: &[u32]) -> impl Iterator<Item = (TermId, KeyId)> + '_ {

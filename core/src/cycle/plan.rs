@@ -7,6 +7,7 @@ use crate::kernel::{CPU, EPHEMERAL, MEMORY, word};
 use crate::plugins::{Plugin, Point};
 use crate::profile::{Profile, ScoringKind};
 use crate::requests::{self, ResourceClass};
+use crate::table::Table;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -38,9 +39,10 @@ pub(crate) struct Plan {
     pub(crate) filters: Vec<Plugin>,
     /// Plugins of the Score point with their weights, in order.
     pub(crate) scores: Vec<(Plugin, i64)>,
-    pre_enqueues: Vec<Plugin>,
-    pre_filters: Vec<Plugin>,
-    pre_scores: Vec<Plugin>,
+    /// Whether a plugin runs at the point.
+    pre_enqueues: [bool; Plugin::COUNT],
+    pre_filters: [bool; Plugin::COUNT],
+    pre_scores: [bool; Plugin::COUNT],
     pub(crate) strategy: Strategy,
     pub(crate) fit_resources: Vec<(Target, i64)>,
     /// Set where the block kernel can score the fit: cpu and memory alone.
@@ -83,6 +85,12 @@ impl Plan {
             _ => None,
         };
         let scores = profile.plugins(Point::Score);
+        let runs_at = |point| -> [bool; Plugin::COUNT] {
+            core::array::from_fn(|at| {
+                let plugin = Plugin::ALL.get(at);
+                plugin.is_some_and(|plugin| profile.plugins(point).contains(plugin))
+            })
+        };
         Ok(Self {
             scheduler_name: profile.scheduler_name.clone(),
             percentage: profile.percentage_of_nodes_to_score.max(0).cast_unsigned(),
@@ -91,9 +99,9 @@ impl Plan {
                 .iter()
                 .map(|plugin| (*plugin, profile.weight(*plugin)))
                 .collect(),
-            pre_enqueues: profile.plugins(Point::PreEnqueue).to_vec(),
-            pre_filters: profile.plugins(Point::PreFilter).to_vec(),
-            pre_scores: profile.plugins(Point::PreScore).to_vec(),
+            pre_enqueues: runs_at(Point::PreEnqueue),
+            pre_filters: runs_at(Point::PreFilter),
+            pre_scores: runs_at(Point::PreScore),
             strategy,
             fit_resources,
             fit_weights,
@@ -116,15 +124,15 @@ impl Plan {
     }
 
     pub(crate) fn pre_enqueues(&self, plugin: Plugin) -> bool {
-        self.pre_enqueues.contains(&plugin)
+        *self.pre_enqueues.at(plugin as usize)
     }
 
     pub(crate) fn pre_filters(&self, plugin: Plugin) -> bool {
-        self.pre_filters.contains(&plugin)
+        *self.pre_filters.at(plugin as usize)
     }
 
     pub(crate) fn pre_scores(&self, plugin: Plugin) -> bool {
-        self.pre_scores.contains(&plugin)
+        *self.pre_scores.at(plugin as usize)
     }
 }
 

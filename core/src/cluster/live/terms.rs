@@ -1,7 +1,7 @@
 //! The terms of a class that goes live: found, interned, counted; and those of other pods that it
 //! feels.
 
-use super::{CONSTRAINT_WORDS, Constraint, GROUP_WORDS, HOSTNAME, PREFERRED_WORDS, groups, lists};
+use super::{CONSTRAINT_WORDS, Constraint, GROUP_WORDS, HOSTNAME, List, PREFERRED_WORDS, groups};
 use crate::capacity::CapacityExceeded;
 use crate::class::{ClassView, Section};
 use crate::cluster::Cluster;
@@ -15,18 +15,18 @@ impl Cluster {
     /// Gives back the terms that the scratch list names, so many of each kind.
     pub(super) fn release_scratch(&mut self, lengths: [u32; 4]) {
         let scratch = core::mem::take(&mut self.live.scratch);
-        let [constraints, terms @ ..] = lists(&scratch, lengths);
-        for constraint in constraints.as_chunks().0 {
+        for constraint in List::Constraints.of(&scratch, lengths).as_chunks().0 {
             let Constraint { key, term, .. } = Constraint::read(constraint);
             if let Some(term) = term {
                 self.release_term(term);
             }
             self.topology.release(key);
         }
-        let [affinity, anti_affinity, preferred] = terms;
-        for (term, _) in groups(affinity).chain(groups(anti_affinity)) {
+        let affinity = groups(List::Affinity.of(&scratch, lengths));
+        for (term, _) in affinity.chain(groups(List::AntiAffinity.of(&scratch, lengths))) {
             self.release_term(term);
         }
+        let preferred = List::Preferred.of(&scratch, lengths);
         for [term, ..] in preferred.as_chunks::<PREFERRED_WORDS>().0 {
             self.release_term(TermId(*term));
         }
