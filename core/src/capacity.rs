@@ -5,6 +5,7 @@
 mod measure;
 
 use crate::arena::Arena;
+use crate::batch::Batch;
 use crate::class::Class;
 use crate::cluster::count::Counts;
 use crate::cluster::link::Links;
@@ -16,6 +17,8 @@ use crate::cluster::{ClassLinks, NodeRow, PodRow, Resources};
 use crate::cycle::Scratch;
 use crate::intern::index_bytes;
 use crate::kernel::NodeBlock;
+use crate::preemption::Preemption;
+use crate::queue::Queue;
 use core::fmt;
 
 /// Limits of every table; `N` holds `N`.
@@ -72,6 +75,10 @@ pub struct Capacities {
     pub objects: u32,
     /// Words of their labels and selectors.
     pub object_words: u64,
+    /// Events kept for pods that are being decided on or wait at Permit.
+    pub in_flight_events: u32,
+    /// Words of the nodes in them.
+    pub event_words: u32,
 }
 
 impl Default for Capacities {
@@ -113,6 +120,8 @@ impl Capacities {
             port_counts: 1024 + pods,
             objects: 2048 + pods / 4,
             object_words: 65_536 + pods as u64 * 8,
+            in_flight_events: 4096,
+            event_words: 1 << 18,
         }
     }
 
@@ -152,7 +161,20 @@ impl Capacities {
             + Objects::bytes(self.objects as u64)
             + records_bytes(self.objects as u64, self.object_words)
             + Live::bytes(self, rows)
-            + Scratch::bytes(rows, self.domains as u64 + 1, self.topology_keys as u64)
+            + 2 * Scratch::bytes(rows, self.domains as u64 + 1, self.topology_keys as u64)
+            + Queue::bytes(pods, self.in_flight_events as u64, self.event_words as u64)
+            + 2 * self.side_words() as u64 * 4
+            + Preemption::bytes(rows, pods, self.objects as u64)
+            + Batch::bytes(rows)
+    }
+}
+
+impl Capacities {
+    /// Words of one end of a node's change at most.
+    pub(crate) const fn side_words(&self) -> u32 {
+        let (record, all) = (self.record_words as u64 * 2, self.node_words);
+        let labels = if record < all { record } else { all };
+        labels as u32 + self.resources * 4 + 32
     }
 }
 

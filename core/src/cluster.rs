@@ -4,6 +4,7 @@
 //! and columns. Everything is allocated in [`Cluster::new`]; a change either fits and is made whole
 //! or is refused and changes nothing.
 
+mod chains;
 pub(crate) mod count;
 mod hash;
 pub(crate) mod link;

@@ -3,14 +3,16 @@
 //! Stage before: a pod's class, live in the cluster. Stage after: the scheduler assumes the pod.
 //! Mirrors `schedulePod` of `pkg/scheduler/schedule_one.go` in kube-scheduler 1.37.2.
 
+mod nominated;
 pub(crate) mod plan;
 pub(crate) mod scratch;
 mod search;
 mod select;
 
-pub(crate) use scratch::{Column, Refusal, Scratch};
-pub(crate) use search::rows as search_rows;
-pub(crate) use select::SplitMix;
+pub(crate) use nominated::{Probe, Verdict, lacks};
+pub(crate) use scratch::{Column, Lacks, Refusal, Scratch};
+pub(crate) use search::{rows as search_rows, walk};
+pub(crate) use select::{SplitMix, select};
 
 use crate::class::ClassView;
 use crate::cluster::live::{Narrowing, Slot, Static};
@@ -82,7 +84,7 @@ pub(crate) fn decide(
         return Ok(Found::default());
     }
     filter(attempt, scratch);
-    search::walk(attempt, policy, start, scratch);
+    walk(attempt, policy, start, scratch);
     if let Some(plugin) = scratch.unprepared {
         return Err(AttemptError::MissingState { plugin });
     }
@@ -93,7 +95,7 @@ pub(crate) fn decide(
         1 => scratch.list.first().copied(),
         _ => {
             score(attempt, scratch)?;
-            select::select(attempt, policy.ties, random, scratch)
+            select(attempt, policy.ties, random, scratch)
         }
     };
     Ok(Found {
@@ -116,7 +118,7 @@ const fn needs_pre_filter(plugin: Plugin) -> bool {
 }
 
 /// Narrows the search to the nodes that the pod names. `false`: its terms leave none.
-fn pre_filter(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
+pub(crate) fn pre_filter(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
     let cluster = attempt.cluster;
     for (word, block) in scratch.alive.iter_mut().zip(&cluster.blocks) {
         *word = block.present;
@@ -150,7 +152,7 @@ fn pre_filter(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
 
 /// Runs the filters in configured order over all nodes that are left; each refused node is noted
 /// under the first plugin that refused it.
-fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
+pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
     scratch.searched.copy_from_slice(&scratch.alive);
     for plugin in &attempt.plan.filters {
         let prepared = !needs_pre_filter(*plugin) || attempt.plan.pre_filters(*plugin);
@@ -185,7 +187,7 @@ fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
 }
 
 /// Scores the feasible nodes, plugin by plugin, normalised to 0..=100, and sums them up by weight.
-fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<(), AttemptError> {
+pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<(), AttemptError> {
     scratch.columns = [Column::Absent; Plugin::COUNT];
     for (plugin, _) in &attempt.plan.scores {
         let prepared = attempt.plan.pre_scores(*plugin);

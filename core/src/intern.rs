@@ -245,6 +245,13 @@ impl Records {
         self.words.slice(entry.start, entry.len as usize)
     }
 
+    /// Adds a reference to a record in use.
+    pub(crate) fn retain(&mut self, id: u32) {
+        if let Some(entry) = self.entries.get_mut(id as usize) {
+            entry.references += 1;
+        }
+    }
+
     pub(crate) fn references(&self, id: u32) -> u32 {
         self.entries[id as usize].references
     }
@@ -284,6 +291,12 @@ impl Records {
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.index.len()
+    }
+}
+
+pub(crate) fn retain_texts(words: &[Word], texts: &mut Texts) {
+    for text in words.iter().copied().filter_map(word_text) {
+        texts.retain(text);
     }
 }
 

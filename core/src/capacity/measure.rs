@@ -57,6 +57,8 @@ impl Capacities {
             ("ports", &mut c.ports),
             ("port_counts", &mut c.port_counts),
             ("objects", &mut c.objects),
+            ("in_flight_events", &mut c.in_flight_events),
+            ("event_words", &mut c.event_words),
         ];
         for (name, limit) in narrow {
             if name == which {
@@ -299,6 +301,8 @@ impl Measure {
             port_counts: narrow(self.ports.saturating_mul(nodes.min(self.pods)) + 64),
             objects: narrow(self.objects + 64),
             object_words: margin(self.object_words) + 1024,
+            in_flight_events: 4096,
+            event_words: 1 << 18,
         }
     }
 }

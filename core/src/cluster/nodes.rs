@@ -37,6 +37,8 @@ pub(crate) struct NodeRow {
     dirty: bool,
     pub(crate) unschedulable: bool,
     pub(crate) features: u32,
+    /// Hash of the declared features in their order, known or not.
+    pub(crate) features_hash: u32,
     /// First pod on the node.
     pub(crate) first_pod: u32,
 }
@@ -52,6 +54,7 @@ impl NodeRow {
         dirty: false,
         unschedulable: false,
         features: 0,
+        features_hash: 0,
         first_pod: NONE,
     };
 }
@@ -357,6 +360,7 @@ impl Cluster {
         entry.images = interned.images;
         entry.unschedulable = node.spec.unschedulable;
         entry.features = node_declared_features::declared(&node.status.declared_features);
+        entry.features_hash = node_declared_features::hash(&node.status.declared_features);
         let (block, lane) = (&mut self.blocks[row / 64], row % 64);
         block.allocatable[CPU][lane] = 0;
         block.allocatable[MEMORY][lane] = 0;

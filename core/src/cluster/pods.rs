@@ -41,14 +41,15 @@ pub(crate) struct PodRow {
     /// 0: none.
     pub(crate) uid: Word,
     /// `spec.nodeName`; 0: none.
-    pub(super) node_name: Word,
+    pub(crate) node_name: Word,
     /// Name of the node that its affinity pins it to; 0: none.
     pub(crate) pin: Word,
-    next: u32,
-    previous: u32,
+    /// Neighbours on the node, see `chains.rs`.
+    pub(super) next: u32,
+    pub(super) previous: u32,
     /// The next pod of the class that is on a node.
     pub(super) class_next: u32,
-    class_previous: u32,
+    pub(super) class_previous: u32,
 }
 
 impl PodRow {
@@ -225,39 +226,6 @@ impl Cluster {
         release_texts(&[named], &mut self.texts);
     }
 
-    /// Takes a pod off its node for a question; [`Self::put_back`] undoes it. Neither makes the
-    /// node look changed.
-    pub(crate) fn lift(&mut self, pod: PodId) -> Option<(u32, PodState)> {
-        let entry = self.pods[pod.index()];
-        if entry.row == NONE {
-            return None;
-        }
-        self.unlink(pod.0);
-        Some((entry.row, entry.state))
-    }
-
-    pub(crate) fn put_back(&mut self, pod: PodId, (row, state): (u32, PodState)) {
-        self.link(pod.0, row);
-        self.pods[pod.index()].state = state;
-    }
-
-    /// Pods on a node, the latest first.
-    pub(crate) fn pods_on(&self, row: usize) -> impl Iterator<Item = PodId> + '_ {
-        let mut at = self.nodes[row].first_pod;
-        core::iter::from_fn(move || {
-            let pod = self.pods.get(at as usize)?;
-            let id = PodId(at);
-            at = pod.next;
-            Some(id)
-        })
-    }
-
-    /// The next pod on the same node.
-    pub(super) fn pod_after(&self, pod: PodId) -> Option<PodId> {
-        let next = self.pods[pod.index()].next;
-        (next != NONE).then_some(PodId(next))
-    }
-
     fn row_of_name(&self, name: &str) -> Option<u32> {
         if name.is_empty() {
             None
@@ -307,7 +275,11 @@ impl Cluster {
     }
 
     /// Refuses if a pod of the class cannot be counted on a node.
-    fn check_place(&self, class: ClassId, row: Option<u32>) -> Result<(), CapacityExceeded> {
+    pub(crate) fn check_place(
+        &self,
+        class: ClassId,
+        row: Option<u32>,
+    ) -> Result<(), CapacityExceeded> {
         if row.is_none() {
             return Ok(());
         }
@@ -329,48 +301,8 @@ impl Cluster {
         self.mark_dirty(row as usize);
     }
 
-    /// Counts a pod on a row and puts it at the head of the row's and its class' chains.
-    fn link(&mut self, at: u32, row: u32) {
-        self.count(at, row, true);
-        let class = self.pods[at as usize].class.index();
-        let next = core::mem::replace(&mut self.nodes[row as usize].first_pod, at);
-        let class_next = core::mem::replace(&mut self.class_links[class].first_pod, at);
-        if let Some(pod) = self.pods.get_mut(next as usize) {
-            pod.previous = at;
-        }
-        if let Some(pod) = self.pods.get_mut(class_next as usize) {
-            pod.class_previous = at;
-        }
-        let pod = &mut self.pods[at as usize];
-        pod.row = row;
-        pod.next = next;
-        pod.previous = NONE;
-        pod.class_next = class_next;
-        pod.class_previous = NONE;
-    }
-
-    fn unlink(&mut self, at: u32) {
-        let pod = self.pods[at as usize];
-        self.count(at, pod.row, false);
-        match self.pods.get_mut(pod.previous as usize) {
-            Some(previous) => previous.next = pod.next,
-            None => self.nodes[pod.row as usize].first_pod = pod.next,
-        }
-        if let Some(next) = self.pods.get_mut(pod.next as usize) {
-            next.previous = pod.previous;
-        }
-        match self.pods.get_mut(pod.class_previous as usize) {
-            Some(previous) => previous.class_next = pod.class_next,
-            None => self.class_links[pod.class.index()].first_pod = pod.class_next,
-        }
-        if let Some(next) = self.pods.get_mut(pod.class_next as usize) {
-            next.class_previous = pod.class_previous;
-        }
-        self.pods[at as usize].row = NONE;
-    }
-
     /// Adds what the pod takes to the row, or takes it away.
-    fn count(&mut self, at: u32, row: u32, add: bool) {
+    pub(crate) fn count(&mut self, at: u32, row: u32, add: bool) {
         let class_id = self.pods[at as usize].class;
         let sign: i128 = if add { 1 } else { -1 };
         let class = self.classes.view(class_id);
@@ -531,7 +463,7 @@ impl Cluster {
         Ok(())
     }
 
-    pub(super) fn release_class(&mut self, id: ClassId) {
+    pub(crate) fn release_class(&mut self, id: ClassId) {
         if self.classes.records.references(id.0) == 1 {
             self.drop_live(id);
             let mut links = self.class_links[id.index()];

@@ -41,6 +41,14 @@ impl Refusal {
     ];
 }
 
+/// Reasons of NodeResourcesFit at one time, as bits: pods, cpu, memory, ephemeral storage, then the
+/// class' other resources in their order (of which the last bit stands for all further ones).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lacks {
+    pub(crate) bits: u64,
+    pub(crate) unresolvable: bool,
+}
+
 /// A plugin's scores of the attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Column {
@@ -67,8 +75,15 @@ pub(crate) struct Scratch {
     pub(crate) narrowed: bool,
     /// PreFilter found that the pod's terms leave no node.
     pub(crate) conflict: bool,
+    /// PreFilter of InterPodAffinity skipped the plugin.
+    pub(crate) skips_pod_affinity: bool,
     /// A plugin of the Filter point that PreFilter did not prepare; nodes that are alive reach it.
     pub(crate) unprepared: Option<Plugin>,
+    /// The refusal of the nominated node, which was asked first; it stands unless the search meets
+    /// the node too.
+    pub(crate) kept: Option<(u32, Refusal)>,
+    /// Fit's reasons of rows that it refused with nominated pods counted.
+    pub(crate) lacks: Vec<(u32, Lacks)>,
     /// Feasible rows in the order in which they were found.
     pub(crate) list: Vec<u32>,
     /// Normalised scores, a column of all rows for each plugin that scores.
@@ -112,7 +127,10 @@ impl Scratch {
             set: filled(words, 0),
             narrowed: false,
             conflict: false,
+            skips_pod_affinity: false,
             unprepared: None,
+            kept: None,
+            lacks: Vec::with_capacity(rows),
             list: Vec::with_capacity(rows),
             scores: filled(rows * SCORERS.len(), 0),
             columns: [Column::Absent; Plugin::COUNT],
@@ -128,7 +146,8 @@ impl Scratch {
 
     pub(crate) const fn bytes(rows: u64, domains: u64, keys: u64) -> u64 {
         let words = 3 + Refusal::ALL.len() as u64;
-        let row = SCORERS.len() + 3 * size_of::<i64>() + 2 * size_of::<u32>();
+        let row =
+            SCORERS.len() + 3 * size_of::<i64>() + 2 * size_of::<u32>() + size_of::<(u32, Lacks)>();
         rows / 64 * words * 8 + rows * row as u64 + (domains + rows) * 16 + keys
     }
 
@@ -139,7 +158,10 @@ impl Scratch {
         self.searched.fill(0);
         self.narrowed = false;
         self.conflict = false;
+        self.skips_pod_affinity = false;
         self.unprepared = None;
+        self.kept = None;
+        self.lacks.clear();
         self.list.clear();
         self.columns = [Column::Absent; Plugin::COUNT];
     }
@@ -158,6 +180,53 @@ impl Scratch {
     pub(crate) fn refuse_word(&mut self, refusal: Refusal, block: usize, set: u64) {
         self.refused[refusal as usize * self.words + block] |= self.alive[block] & set;
         self.alive[block] &= !set;
+    }
+
+    /// Begins anew with one row alone, for the filters.
+    pub(crate) fn begin_row(&mut self, row: u32) {
+        self.refused.fill(0);
+        self.alive.fill(0);
+        self.unprepared = None;
+        if let Some(word) = self.alive.get_mut(row as usize / 64) {
+            *word = 1 << (row % 64);
+        }
+    }
+
+    /// Why the row was refused.
+    pub(crate) fn refusal(&self, row: u32) -> Option<Refusal> {
+        let (word, bit) = (row as usize / 64, 1 << (row % 64));
+        let is_refused = |refusal: &Refusal| {
+            let set = self.refused(*refusal).get(word);
+            set.is_some_and(|set| set & bit != 0)
+        };
+        Refusal::ALL.into_iter().find(is_refused)
+    }
+
+    /// Makes this the row's one refusal, whatever the filters said of it.
+    pub(crate) fn overrule(&mut self, row: u32, refusal: Refusal) {
+        let (word, bit) = (row as usize / 64, 1 << (row % 64));
+        for set in self.refused.chunks_exact_mut(self.words.max(1)) {
+            if let Some(set) = set.get_mut(word) {
+                *set &= !bit;
+            }
+        }
+        if let Some(alive) = self.alive.get_mut(word) {
+            *alive &= !bit;
+        }
+        let place = refusal as usize * self.words + word;
+        if let Some(set) = self.refused.get_mut(place) {
+            *set |= bit;
+        }
+    }
+
+    /// Puts the nominated node's refusal back where the search has not met the node.
+    pub(crate) fn restore_kept(&mut self) {
+        if let Some((row, refusal)) = self.kept
+            && self.refusal(row).is_none()
+            && !self.list.contains(&row)
+        {
+            self.overrule(row, refusal);
+        }
     }
 
     /// Nodes refused for this reason.

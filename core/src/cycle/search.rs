@@ -25,7 +25,7 @@ fn wanted(nodes: u32, percentage: u32) -> u32 {
 ///
 /// The walk goes on until one feasible node more than wanted is met, which is dropped; refusals of
 /// nodes that it did not reach are taken back.
-pub(super) fn walk(attempt: Attempt<'_>, policy: Policy, start: &mut u32, scratch: &mut Scratch) {
+pub(crate) fn walk(attempt: Attempt<'_>, policy: Policy, start: &mut u32, scratch: &mut Scratch) {
     let order = attempt.cluster.order.list();
     let all = order.len() as u32;
     let searched =
@@ -66,6 +66,7 @@ pub(super) fn walk(attempt: Attempt<'_>, policy: Policy, start: &mut u32, scratc
     if reached < length {
         scratch.forget_unsearched();
     }
+    scratch.restore_kept();
     if policy.best {
         return;
     }
