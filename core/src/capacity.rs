@@ -5,6 +5,7 @@
 mod measure;
 
 use crate::arena::Arena;
+use crate::batch::Batch;
 use crate::class::{Class, Compiler};
 use crate::cluster::count::Counts;
 use crate::cluster::journal::Journal;
@@ -17,6 +18,8 @@ use crate::cluster::{ClassLinks, NodeRow, PROFILE_RECORDS, PROFILE_WORDS, PodRow
 use crate::cycle::Scratch;
 use crate::intern::index_bytes;
 use crate::kernel::NodeBlock;
+use crate::preemption::Preemption;
+use crate::queue::Queue;
 use core::fmt;
 
 /// Limits of every table; `N` holds `N`.
@@ -73,6 +76,10 @@ pub struct Capacities {
     pub objects: u32,
     /// Words of their labels and selectors.
     pub object_words: u64,
+    /// Events kept for pods that are being decided on or wait at Permit.
+    pub in_flight_events: u32,
+    /// Words of the nodes in them.
+    pub event_words: u32,
 }
 
 impl Default for Capacities {
@@ -114,6 +121,8 @@ impl Capacities {
             port_counts: narrow(1024, &[(pods, 1)]),
             objects: narrow(2048, &[(pods / 4, 1)]),
             object_words: wide(65_536, &[(pods, 8)]),
+            in_flight_events: 4096,
+            event_words: 1 << 18,
         }
     }
 
@@ -122,6 +131,8 @@ impl Capacities {
         let nodes = self.nodes as u64;
         let blocks = nodes.div_ceil(64);
         let rows = blocks.saturating_mul(64);
+        let domains = (self.domains as u64).saturating_add(1);
+        let keys = self.topology_keys as u64;
         let pods = self.pods as u64;
         let classes = self.classes as u64;
         let terms = self.terms as u64;
@@ -161,12 +172,27 @@ impl Capacities {
             records_bytes(self.objects as u64, self.object_words),
             Live::bytes(self, rows),
             Journal::bytes(self),
-            Scratch::bytes(
-                rows,
-                (self.domains as u64).saturating_add(1),
-                self.topology_keys as u64,
-            ),
+            // One for attempts, one for the dry runs of preemption.
+            Scratch::bytes(rows, domains, keys),
+            Scratch::bytes(rows, domains, keys),
+            Queue::bytes(pods, self.in_flight_events as u64, self.event_words as u64),
+            // Both ends of a node's change.
+            bytes_of::<[u32; 2]>(self.side_words() as u64),
+            Preemption::bytes(rows, pods, self.objects as u64),
+            Batch::bytes(rows),
         ])
+    }
+
+    /// Words of one end of a node's change at most.
+    pub(crate) const fn side_words(&self) -> u32 {
+        let (record, all) = (
+            (self.record_words as u64).saturating_mul(2),
+            self.node_words,
+        );
+        let labels = if record < all { record } else { all };
+        (labels as u32)
+            .saturating_add(self.resources.saturating_mul(4))
+            .saturating_add(32)
     }
 }
 

@@ -3,13 +3,16 @@
 //! Stage before: a pod's class, live in the cluster. Stage after: the scheduler assumes the pod.
 //! Mirrors `schedulePod` of `pkg/scheduler/schedule_one.go` in kube-scheduler 1.37.2.
 
+mod nominated;
 pub(crate) mod plan;
 pub(crate) mod scratch;
 mod search;
 mod select;
 
-pub(crate) use scratch::{Column, Refusal, Scratch};
-pub(crate) use select::SplitMix;
+pub(crate) use nominated::{Probe, Verdict, lacks};
+pub(crate) use scratch::{Column, Lacks, Refusal, Scratch};
+pub(crate) use search::walk;
+pub(crate) use select::{SplitMix, select};
 
 use crate::class::ClassView;
 use crate::cluster::live::{Narrowing, Slot, Static};
@@ -93,8 +96,8 @@ pub(crate) fn decide(
     if !pre_filter(attempt, scratch) {
         return Ok(Found::default());
     }
-    filter(attempt, scratch);
-    let evaluated = search::walk(attempt, policy, start, scratch);
+    filter(attempt, None, scratch);
+    let evaluated = walk(attempt, policy, start, scratch);
     if let Some(plugin) = scratch.unprepared {
         return Err(AttemptError::MissingState { plugin });
     }
@@ -104,7 +107,7 @@ pub(crate) fn decide(
         1 => scratch.list.first().copied(),
         _ => {
             score(attempt, scratch)?;
-            select::select(attempt, policy.ties, random, scratch)
+            select(attempt, policy.ties, random, scratch)
         }
     };
     Ok(Found {
@@ -127,7 +130,7 @@ const fn needs_pre_filter(plugin: Plugin) -> bool {
 }
 
 /// Narrows the search to the nodes that the pod names. `false`: its terms leave none.
-fn pre_filter(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
+pub(crate) fn pre_filter(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
     let cluster = attempt.cluster;
     for (word, block) in scratch.alive.words_mut().iter_mut().zip(&cluster.blocks) {
         *word = block.present;
@@ -166,7 +169,10 @@ fn pre_filter(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
 
 /// Runs the filters in configured order over all nodes that are left; each refused node is noted
 /// under the first plugin that refused it.
-fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
+///
+/// `only` is the one row that is left, if it is asked about with pods counted on it that are not there
+/// or not counted that are: what the live slot keeps of the row's room is then not of use.
+pub(crate) fn filter(attempt: Attempt<'_>, only: Option<u32>, scratch: &mut Scratch) {
     scratch.searched.copy_from(&scratch.alive);
     for plugin in &attempt.plan.filters {
         let prepared = !needs_pre_filter(*plugin) || attempt.plan.pre_filters(*plugin);
@@ -187,9 +193,17 @@ fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
                 plugins::node_affinity::filter(attempt, scratch);
             }
             Plugin::NodePorts => node_ports::filter(attempt, scratch),
-            Plugin::NodeResourcesFit => {
-                scratch.refuse(Refusal::Fit, attempt.cluster.live.room.short(attempt.slot));
-            }
+            Plugin::NodeResourcesFit => match only {
+                None => {
+                    scratch.refuse(Refusal::Fit, attempt.cluster.live.room.short(attempt.slot));
+                }
+                Some(row) => {
+                    let block = attempt.cluster.blocks.at(row / 64);
+                    if plugins::node_resources_fit::is_short(attempt, block, row as usize) {
+                        scratch.refuse_word(Refusal::Fit, row as usize / 64, 1 << (row % 64));
+                    }
+                }
+            },
             Plugin::PodTopologySpread => pod_topology_spread::filter(attempt, scratch),
             Plugin::InterPodAffinity => inter_pod_affinity::filter(attempt, scratch),
             Plugin::NodeDeclaredFeatures => {
@@ -203,7 +217,7 @@ fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
 }
 
 /// Scores the feasible nodes, plugin by plugin, normalised to 0..=100, and sums them up by weight.
-fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<(), AttemptError> {
+pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<(), AttemptError> {
     scratch.columns = [Column::Absent; Plugin::COUNT];
     for (plugin, _) in &attempt.plan.scores {
         let prepared = attempt.plan.pre_scores(*plugin);

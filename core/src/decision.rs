@@ -1,6 +1,7 @@
 //! What one attempt at a pod came to, and upstream's words for it.
 
 mod diagnosis;
+mod preemption;
 mod record;
 
 pub use record::{DecisionRecord, NodeScore, PodResult};
@@ -10,6 +11,7 @@ pub(crate) use diagnosis::record;
 use crate::capacity::CapacityExceeded;
 use crate::id::{NodeId, PodId, ProfileId};
 use crate::plugins::Plugin;
+use crate::queue::PluginSet;
 use core::fmt;
 
 /// Outcome of one attempt. Details are asked of the scheduler, by
@@ -24,17 +26,106 @@ pub struct Decision {
     pub feasible: u32,
     /// Nodes that were looked at.
     pub evaluated: u32,
+    /// Which attempt at the pod it was; 0 outside the queue.
+    pub attempt: u32,
+    /// Of a pod that the queue brought and that was refused: the plugins whose verdict an event may
+    /// lift.
+    pub rejectors: PluginSet,
+    /// What preemption came to.
+    pub post_filter: PostFilter,
+    /// What becomes of `status.nominatedNodeName`.
+    pub nomination: Nomination,
+}
+
+/// What becomes of a pod's nomination after a failed attempt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Nomination {
+    /// It stays as it is.
+    #[default]
+    Keep,
+    /// It is taken back.
+    Clear,
+    /// It is this node.
+    Node(NodeId),
+}
+
+/// What preemption came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PostFilter {
+    /// It was not asked.
+    #[default]
+    Absent,
+    /// No plugin of the profile had anything to say.
+    Nothing,
+    /// So many victims make room on this node.
+    Placed { node: NodeId, victims: u32 },
+    /// It helps on no node.
+    NoCandidate,
+    /// `preemptionPolicy: Never`.
+    Never,
+    /// A victim on the nominated node is still terminating.
+    Terminating,
+    /// Rules from outside left no candidate.
+    Vetoed,
+    /// On this node the pod fits without any victim, or the node could not be asked.
+    Failed(NodeId),
+}
+
+/// Reason of the condition `PodScheduled` of a pod that was not placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    Unschedulable,
+    SchedulerError,
+}
+
+impl Reason {
+    /// As the API spells it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unschedulable => "Unschedulable",
+            Self::SchedulerError => "SchedulerError",
+        }
+    }
 }
 
 impl Decision {
-    /// An attempt that came to nothing before a profile was looked at.
-    pub(crate) const fn failed(pod: PodId, error: AttemptError) -> Self {
+    pub(crate) const fn new(pod: PodId, profile: Option<ProfileId>) -> Self {
         Self {
             pod,
-            profile: None,
-            outcome: Outcome::Error(error),
+            profile,
+            outcome: Outcome::Unschedulable,
             feasible: 0,
             evaluated: 0,
+            attempt: 0,
+            rejectors: PluginSet::EMPTY,
+            post_filter: PostFilter::Absent,
+            nomination: Nomination::Keep,
+        }
+    }
+
+    /// An attempt that came to nothing before a profile was looked at.
+    pub(crate) const fn failed(pod: PodId, error: AttemptError) -> Self {
+        let mut decision = Self::new(pod, None);
+        decision.outcome = Outcome::Error(error);
+        decision
+    }
+
+    /// Reason of the condition that a failed attempt writes; `None` where it writes none.
+    pub const fn reason(&self) -> Option<Reason> {
+        match self.outcome {
+            Outcome::Unschedulable
+            | Outcome::Refused(_)
+            | Outcome::Error(AttemptError::NoNodes) => Some(Reason::Unschedulable),
+            Outcome::Error(
+                AttemptError::Deleting
+                | AttemptError::NoPod
+                | AttemptError::NoProfile
+                | AttemptError::NotPending,
+            )
+            | Outcome::Scheduled(_)
+            | Outcome::Gated
+            | Outcome::Unsupported(_) => None,
+            Outcome::Error(_) => Some(Reason::SchedulerError),
         }
     }
 
@@ -52,6 +143,8 @@ pub enum Outcome {
     Scheduled(NodeId),
     /// Fits nowhere now.
     Unschedulable,
+    /// A rule from outside refused the chosen node.
+    Refused(NodeId),
     /// Has a scheduling gate.
     Gated,
     /// Uses this field, which Berth does not implement yet.
@@ -80,6 +173,8 @@ pub enum AttemptError {
     InvalidScore { plugin: Plugin, score: i64 },
     /// A plugin runs at Filter or Score, but not at the stage that prepares it.
     MissingState { plugin: Plugin },
+    /// A rule from outside failed.
+    External,
     /// A table is full.
     Capacity(CapacityExceeded),
 }
@@ -105,6 +200,7 @@ impl fmt::Display for AttemptError {
                 "plugin \"{}\" runs without the PreFilter or PreScore stage that prepares it",
                 plugin.name()
             ),
+            Self::External => f.write_str("a rule outside the core failed"),
             Self::Capacity(full) => full.fmt(f),
         }
     }

@@ -132,6 +132,11 @@ impl Records {
         self.0.slice(id)
     }
 
+    /// Adds a reference to a record in use.
+    pub(crate) fn retain(&mut self, id: u32) {
+        self.0.retain(id);
+    }
+
     pub(crate) fn references(&self, id: u32) -> u32 {
         self.0.references(id)
     }
@@ -156,6 +161,12 @@ impl Records {
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.0.len()
+    }
+}
+
+pub(crate) fn retain_texts(words: &[Word], texts: &mut Texts) {
+    for text in words.iter().copied().filter_map(word_text) {
+        texts.retain(text);
     }
 }
 

@@ -71,6 +71,8 @@ pub mod quantity;
 #[cfg(feature = "objects")]
 mod arena;
 #[cfg(feature = "objects")]
+mod batch;
+#[cfg(feature = "objects")]
 mod capacity;
 #[cfg(feature = "objects")]
 mod class;
@@ -87,7 +89,11 @@ mod intern;
 #[cfg(feature = "objects")]
 pub mod object;
 #[cfg(feature = "objects")]
+mod preemption;
+#[cfg(feature = "objects")]
 pub mod profile;
+#[cfg(feature = "objects")]
+mod queue;
 #[cfg(feature = "objects")]
 pub mod requests;
 #[cfg(feature = "objects")]
@@ -105,8 +111,14 @@ pub use quantity::Quantity;
 #[cfg(feature = "objects")]
 pub use {
     capacity::{Capacities, CapacityExceeded},
-    decision::{AttemptError, Decision, DecisionRecord, Detail, NodeScore, Outcome, PodResult},
+    decision::{
+        AttemptError, Decision, DecisionRecord, Detail, NodeScore, Nomination, Outcome, PodResult,
+        PostFilter, Reason,
+    },
+    preemption::{Victim, VictimKind},
+    queue::{PluginSet, QueueCounts},
     scheduler::{
-        ApplyError, Change, CreateError, Fidelity, NodeSearch, NodeView, Options, Scheduler, Ties,
+        ApplyError, BindOutcome, Change, CreateError, Fidelity, Hooks, NoHooks, NodeSearch,
+        NodeView, Options, Permit, QueuePart, Reserve, Scheduler, Ties,
     },
 };

@@ -10,6 +10,7 @@
 pub mod config;
 pub mod decode;
 pub mod defaults;
+mod disruption;
 pub mod expand;
 pub mod input;
 pub mod label;
@@ -18,13 +19,16 @@ mod meta;
 mod node;
 mod path;
 mod pod;
+mod time;
 pub mod validate;
 mod value;
 mod workload;
 
+pub use disruption::*;
 pub use meta::*;
 pub use node::*;
 pub use pod::*;
+pub use time::parse_time;
 pub use workload::*;
 
 use crate::quantity::Quantity;
@@ -55,6 +59,7 @@ pub enum Object {
     PriorityClass(PriorityClass),
     RuntimeClass(RuntimeClass),
     LimitRange(LimitRange),
+    PodDisruptionBudget(PodDisruptionBudget),
     Unread(Unread),
 }
 
@@ -76,6 +81,7 @@ impl Object {
             Self::PriorityClass(_) => "PriorityClass",
             Self::RuntimeClass(_) => "RuntimeClass",
             Self::LimitRange(_) => "LimitRange",
+            Self::PodDisruptionBudget(_) => "PodDisruptionBudget",
             Self::Unread(object) => object.kind,
         }
     }
@@ -97,6 +103,7 @@ impl Object {
             Self::PriorityClass(object) => &object.metadata,
             Self::RuntimeClass(object) => &object.metadata,
             Self::LimitRange(object) => &object.metadata,
+            Self::PodDisruptionBudget(object) => &object.metadata,
             Self::Unread(object) => &object.metadata,
         }
     }
@@ -118,6 +125,7 @@ impl Object {
             Self::PriorityClass(object) => &mut object.metadata,
             Self::RuntimeClass(object) => &mut object.metadata,
             Self::LimitRange(object) => &mut object.metadata,
+            Self::PodDisruptionBudget(object) => &mut object.metadata,
             Self::Unread(object) => &mut object.metadata,
         }
     }

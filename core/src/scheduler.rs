@@ -1,8 +1,21 @@
 //! The one owner: objects go in by [`Scheduler::apply`], decisions come out of
 //! [`Scheduler::schedule`] and [`Scheduler::evaluate`].
 
+mod batching;
+mod binding;
+mod change;
+mod hooks;
 mod lookup;
+mod pending;
+mod post_filter;
+mod timers;
+mod turn;
 
+pub use binding::BindOutcome;
+pub use hooks::{Hooks, NoHooks, Permit, Reserve};
+pub use pending::QueuePart;
+
+use crate::batch::Batch;
 use crate::capacity::{Capacities, CapacityExceeded};
 use crate::class::{Class, flag};
 use crate::cluster::owner::ObjectKind;
@@ -15,10 +28,19 @@ use crate::id::{NodeId, PodId};
 use crate::intern::word_text;
 use crate::object::Object;
 use crate::object::config::{ConfigErrors, KubeSchedulerConfiguration};
+use crate::preemption::Preemption;
 use crate::profile::DefaultConstraints;
+use crate::queue::side::Side;
+use crate::queue::{Durations, Queue};
 use crate::table::Table;
 use alloc::vec::Vec;
 use core::fmt;
+
+/// Nanoseconds of a second.
+const SECOND: u64 = 1_000_000_000;
+/// Time after which a pod is tried without any event; upstream's
+/// `--pod-max-in-unschedulable-pods-duration`.
+const LONGEST_WAIT: u64 = 5 * 60 * SECOND;
 
 /// How faithful to kube-scheduler the search is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,6 +85,12 @@ pub struct Options {
     pub node_search: Option<NodeSearch>,
     /// Seed of [`Ties::Random`].
     pub seed: u64,
+    /// Whether [`Scheduler::schedule_one`] looks for victims; `None`: yes.
+    pub preemption: Option<bool>,
+    /// Whether it uses scores of one pod for the next one like it, as upstream's gate
+    /// `OpportunisticBatching`; `None`: in exact fidelity with the ties of [`Ties::Heap`], which it
+    /// needs.
+    pub batching: Option<bool>,
 }
 
 /// What happened to an object.
@@ -145,6 +173,13 @@ pub struct Scheduler {
     start: u32,
     random: SplitMix,
     pub(crate) scratch: Scratch,
+    queue: Queue,
+    timers: timers::Timers,
+    /// Both ends of the node's change that is being told.
+    sides: [Side; 2],
+    pub(crate) preemption: Preemption,
+    preempts: bool,
+    batch: Batch,
 }
 
 impl Scheduler {
@@ -183,11 +218,23 @@ impl Scheduler {
             }),
             best,
         };
-        let scratch = Scratch::new(
-            cluster.rows(),
-            Topology::domains_bound(capacities.domains),
-            capacities.topology_keys as usize,
-        );
+        let rows = cluster.rows();
+        let scratch = || {
+            let domains = Topology::domains_bound(capacities.domains);
+            Scratch::new(rows, domains, capacities.topology_keys as usize)
+        };
+        let (pods, objects) = (capacities.pods, capacities.objects);
+        let seconds = |given: Option<i64>, default: u64| {
+            let given = given.and_then(|given| u64::try_from(given).ok());
+            given.unwrap_or(default).saturating_mul(SECOND)
+        };
+        let durations = Durations {
+            initial: seconds(config.pod_initial_backoff_seconds, 1),
+            longest: seconds(config.pod_max_backoff_seconds, 10),
+            longest_wait: LONGEST_WAIT,
+        };
+        let (events, words) = (capacities.in_flight_events, capacities.event_words);
+        let batching = options.batching.unwrap_or(!best) && policy.ties == Ties::Heap;
         let random = SplitMix(options.seed);
         Ok(Self {
             cluster,
@@ -195,7 +242,13 @@ impl Scheduler {
             policy,
             start: 0,
             random,
-            scratch,
+            scratch: scratch(),
+            queue: Queue::new(pods, events, words, durations),
+            timers: timers::Timers::default(),
+            sides: [(); 2].map(|()| Side::new(capacities.side_words())),
+            preemption: Preemption::new(rows, pods, objects, scratch()),
+            preempts: options.preemption.unwrap_or(true),
+            batch: Batch::new(rows, batching),
         })
     }
 
@@ -208,26 +261,8 @@ impl Scheduler {
     /// See [`ApplyError`]; nothing is changed then.
     pub fn apply(&mut self, change: Change, object: &Object) -> Result<(), ApplyError> {
         match object {
-            Object::Node(node) => {
-                match change {
-                    Change::Added => self.cluster.add_node(node)?,
-                    Change::Modified => self.cluster.update_node(node)?,
-                    Change::Deleted => self.cluster.remove_node(&node.metadata.name)?,
-                };
-                Ok(())
-            }
-            Object::Pod(pod) => {
-                let meta = &pod.metadata;
-                match change {
-                    Change::Added if pod.status.is_finished() => return Ok(()),
-                    Change::Added => self.cluster.add_pod(pod)?,
-                    Change::Modified if !pod.status.is_finished() => {
-                        self.cluster.update_pod(pod)?
-                    }
-                    _ => self.cluster.remove_pod(&meta.namespace, &meta.name)?,
-                };
-                Ok(())
-            }
+            Object::Node(node) => self.apply_node(change, node),
+            Object::Pod(pod) => self.apply_pod(change, pod),
             other => self.apply_other(change, other),
         }
     }
@@ -248,6 +283,7 @@ impl Scheduler {
         }
         match object {
             Object::Namespace(_) => self.cluster.set_namespace(name, &meta.labels),
+            Object::PodDisruptionBudget(budget) => self.cluster.set_budget(budget),
             Object::Service(service) => {
                 self.cluster
                     .set_pairs(kind, namespace, name, service.spec.selector.as_ref())
@@ -279,7 +315,9 @@ impl Scheduler {
         self.cluster.find_node(name)
     }
 
-    /// One attempt: decides, and assumes the pod on the chosen node.
+    /// One attempt at a pod that the caller picks: decides, and assumes the pod on the chosen node.
+    /// Neither preemption nor batching takes part; a pod that is not placed stays where it is in the
+    /// queue. The loop over the queue is [`schedule_one`](Self::schedule_one).
     ///
     /// A pod that has a node or names one keeps it, and is the error [`AttemptError::NotPending`];
     /// an id that no pod has is [`AttemptError::NoPod`].
@@ -295,10 +333,11 @@ impl Scheduler {
             self.cluster.refresh_snapshot();
         }
         let mut decision = self.decide(pod);
-        if let Outcome::Scheduled(node) = decision.outcome
-            && let Err(full) = self.cluster.assume(pod, node.0)
-        {
-            decision.outcome = Outcome::Error(AttemptError::Capacity(full));
+        if let Outcome::Scheduled(node) = decision.outcome {
+            match self.cluster.assume(pod, node.0) {
+                Ok(()) => self.leave_queue(pod),
+                Err(full) => decision.outcome = Outcome::Error(AttemptError::Capacity(full)),
+            }
         }
         decision
     }
@@ -332,9 +371,10 @@ impl Scheduler {
         (decision, seen)
     }
 
-    /// Takes back an assumed or bound pod's room; it is pending again.
+    /// Takes back an assumed or bound pod's room; it is pending again, and in the queue.
     pub fn forget(&mut self, pod: PodId) {
         self.cluster.forget(pod);
+        self.queue_again(pod);
     }
 
     fn decide(&mut self, pod: PodId) -> Decision {
@@ -342,13 +382,8 @@ impl Scheduler {
             return Decision::failed(pod, AttemptError::NoPod);
         };
         let class = *self.cluster.class(row.class).class;
-        let mut decision = Decision {
-            pod,
-            profile: class.profile,
-            outcome: Outcome::Unschedulable,
-            feasible: 0,
-            evaluated: 0,
-        };
+        let mut decision = Decision::new(pod, class.profile);
+        self.preemption.clear();
         self.scratch.begin(&self.cluster);
         decision.outcome = match self.attempt(row) {
             Ok(Found {
@@ -411,6 +446,12 @@ impl Scheduler {
             &mut self.scratch,
         )
         .map_err(Outcome::Error)?;
+        self.rotate(found);
+        Ok(found)
+    }
+
+    /// In best fidelity the next search begins behind the chosen node.
+    fn rotate(&mut self, found: Found) {
         if self.policy.best
             && let Some(row) = found.row
         {
@@ -419,7 +460,6 @@ impl Scheduler {
             let next = place.saturating_add(1).checked_rem(order.len());
             self.start = next.unwrap_or(0) as u32;
         }
-        Ok(found)
     }
 
     /// Details of the last attempt or evaluation, which must be the one that gave `decision`.

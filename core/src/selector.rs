@@ -197,7 +197,8 @@ pub(crate) fn selects(selector: &[Word], labels: LabelsView<'_>, texts: &Texts) 
     }
 }
 
-fn all_hold(mut requirements: &[Word], labels: LabelsView<'_>, texts: &Texts) -> bool {
+/// Whether all requirements, one after another, hold.
+pub(crate) fn all_hold(mut requirements: &[Word], labels: LabelsView<'_>, texts: &Texts) -> bool {
     while let [key, operator, count, rest @ ..] = requirements {
         let (values, after) = rest
             .split_at_checked(*count as usize)

@@ -58,6 +58,8 @@ impl Capacities {
             ("ports", &mut c.ports),
             ("port_counts", &mut c.port_counts),
             ("objects", &mut c.objects),
+            ("in_flight_events", &mut c.in_flight_events),
+            ("event_words", &mut c.event_words),
         ];
         for (name, limit) in narrow {
             if name == which {
@@ -307,6 +309,8 @@ impl Measure {
             port_counts: narrow(with(port_counts, 64)),
             objects: narrow(with(self.objects, 64)),
             object_words: with(margin(self.object_words), 1024).0,
+            in_flight_events: 4096,
+            event_words: 1 << 18,
         }
     }
 }

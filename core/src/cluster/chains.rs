@@ -1,4 +1,8 @@
 //! Chains of pods: those of a node, and those of a class that are on nodes.
+//!
+//! A node's chain keeps the order of upstream's list of its pods, from its end: a pod that comes is
+//! the last, and where one goes the last takes its place (`NodeInfo.RemovePod`). Of equal victims
+//! preemption spares the first in that order.
 
 use super::{Cluster, NONE, PodState};
 use crate::id::PodId;
@@ -6,18 +10,22 @@ use crate::table::Table;
 
 impl Cluster {
     /// Takes a pod off its node for a question; [`Self::put_back`] undoes it. Neither makes the
-    /// node look changed.
+    /// node look changed, and the pod keeps its place in the node's chain.
     pub(crate) fn lift(&mut self, pod: PodId) -> Option<(u32, PodState)> {
         let entry = *self.pod(pod)?;
         if entry.row == NONE {
             return None;
         }
-        self.unlink(pod.0);
+        self.count(pod.0, entry.row, false);
+        self.leave_class_chain(pod.0);
+        self.set_pod_row(pod.0, NONE);
         Some((entry.row, entry.state))
     }
 
     pub(crate) fn put_back(&mut self, pod: PodId, (row, state): (u32, PodState)) {
-        self.link(pod.0, row);
+        self.count(pod.0, row, true);
+        self.join_class_chain(pod.0);
+        self.set_pod_row(pod.0, row);
         self.set_pod_state(pod.0, state);
     }
 
@@ -42,6 +50,7 @@ impl Cluster {
     pub(super) fn link(&mut self, at: u32, row: u32) {
         self.count(at, row, true);
         self.join_class_chain(at);
+        self.set_pod_row(at, row);
         self.join_node_chain(at, row);
     }
 
@@ -49,7 +58,31 @@ impl Cluster {
         let row = self.pods.at(at).row;
         self.count(at, row, false);
         self.leave_class_chain(at);
-        self.leave_node_chain(at, row);
+        // The last pod takes the place of the one that goes.
+        let last = self.nodes.at(row).first_pod;
+        self.leave_node_chain(last, row);
+        if last != at {
+            let gone = *self.pods.at(at);
+            if let Some(previous) = self.pods.get_mut(gone.previous as usize) {
+                previous.next = last;
+            } else if let Some(node) = self.nodes.at_mut(row) {
+                node.first_pod = last;
+            }
+            if let Some(next) = self.pods.get_mut(gone.next as usize) {
+                next.previous = last;
+            }
+            if let Some(pod) = self.pods.at_mut(last) {
+                pod.next = gone.next;
+                pod.previous = gone.previous;
+            }
+        }
+        self.set_pod_row(at, NONE);
+    }
+
+    fn set_pod_row(&mut self, at: u32, row: u32) {
+        if let Some(pod) = self.pods.at_mut(at) {
+            pod.row = row;
+        }
     }
 
     fn join_node_chain(&mut self, at: u32, row: u32) {
@@ -61,24 +94,19 @@ impl Cluster {
             pod.previous = at;
         }
         if let Some(pod) = self.pods.at_mut(at) {
-            pod.row = row;
             pod.next = next;
             pod.previous = NONE;
         }
     }
 
-    fn leave_node_chain(&mut self, at: u32, row: u32) {
-        let pod = *self.pods.at(at);
-        if let Some(previous) = self.pods.get_mut(pod.previous as usize) {
-            previous.next = pod.next;
-        } else if let Some(node) = self.nodes.at_mut(row) {
-            node.first_pod = pod.next;
+    /// Takes the head off.
+    fn leave_node_chain(&mut self, head: u32, row: u32) {
+        let next = self.pods.at(head).next;
+        if let Some(node) = self.nodes.at_mut(row) {
+            node.first_pod = next;
         }
-        if let Some(next) = self.pods.get_mut(pod.next as usize) {
-            next.previous = pod.previous;
-        }
-        if let Some(pod) = self.pods.at_mut(at) {
-            pod.row = NONE;
+        if let Some(next) = self.pods.get_mut(next as usize) {
+            next.previous = NONE;
         }
     }
 

@@ -38,6 +38,8 @@ pub(crate) struct NodeRow {
     dirty: bool,
     pub(crate) unschedulable: bool,
     pub(crate) features: u32,
+    /// Hash of the declared features in their order, known or not.
+    pub(crate) features_hash: u32,
     /// First pod on the node.
     pub(crate) first_pod: u32,
 }
@@ -53,6 +55,7 @@ impl NodeRow {
         dirty: false,
         unschedulable: false,
         features: 0,
+        features_hash: 0,
         first_pod: NONE,
     };
 }
@@ -359,11 +362,13 @@ impl Cluster {
     /// Writes what the object says into the row; all of it fits.
     fn set_node(&mut self, row: usize, node: &Node, interned: Interned) {
         if let Some(entry) = self.nodes.at_mut(row) {
+            let features = &node.status.declared_features;
             entry.labels = interned.labels;
             entry.taints = interned.taints;
             entry.images = interned.images;
             entry.unschedulable = node.spec.unschedulable;
-            entry.features = node_declared_features::declared(&node.status.declared_features);
+            entry.features = node_declared_features::declared(features);
+            entry.features_hash = node_declared_features::hash(features);
         }
         let (mut main, mut pods) = ([0; 3], 0);
         for id in self.resources.ids() {

@@ -3,7 +3,7 @@
 use super::Cluster;
 use super::owner::ObjectKind;
 use crate::capacity::CapacityExceeded;
-use crate::object::{LabelSelector, Labels};
+use crate::object::{LabelSelector, Labels, PodDisruptionBudget};
 use crate::scheduler::ApplyError;
 use crate::selector::{self, write_labels};
 
@@ -44,6 +44,24 @@ impl Cluster {
         let selector = selector.filter(|selector| selector::is_valid(selector));
         self.set_object(kind, namespace, name, |cluster| {
             let (writer, texts) = (&mut cluster.writer, &mut cluster.texts);
+            selector::write_bare_selector(writer, texts, selector, core::iter::empty())
+        })
+    }
+
+    /// A PodDisruptionBudget; a selector that does not parse selects nothing, as upstream.
+    pub(crate) fn set_budget(&mut self, budget: &PodDisruptionBudget) -> Result<(), ApplyError> {
+        let metadata = &budget.metadata;
+        let kind = ObjectKind::PodDisruptionBudget;
+        let selector = budget.spec.selector.as_ref();
+        let selector = selector.filter(|selector| selector::is_valid(selector));
+        self.set_object(kind, &metadata.namespace, &metadata.name, |cluster| {
+            let (writer, texts) = (&mut cluster.writer, &mut cluster.texts);
+            let allowed = budget.status.disruptions_allowed.max(0);
+            writer.number(allowed.cast_unsigned())?;
+            selector::write_item(writer, texts, |writer, texts| {
+                let mut names = budget.status.disrupted_pods.iter();
+                names.try_for_each(|name| writer.text(texts, name))
+            })?;
             selector::write_bare_selector(writer, texts, selector, core::iter::empty())
         })
     }

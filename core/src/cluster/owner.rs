@@ -21,6 +21,7 @@ pub(crate) enum ObjectKind {
     ReplicationController,
     ReplicaSet,
     StatefulSet,
+    PodDisruptionBudget,
 }
 
 impl ObjectKind {
@@ -30,6 +31,7 @@ impl ObjectKind {
             Object::Namespace(_) => Self::Namespace,
             Object::Service(_) => Self::Service,
             Object::ReplicationController(_) => Self::ReplicationController,
+            Object::PodDisruptionBudget(_) => Self::PodDisruptionBudget,
             Object::ReplicaSet(_) => Self::ReplicaSet,
             Object::StatefulSet(_) => Self::StatefulSet,
             _ => return None,
@@ -53,8 +55,30 @@ impl Vacant for Entry {
     };
 }
 
+/// A PodDisruptionBudget.
+#[derive(Clone, Copy)]
+pub(crate) struct Budget<'a> {
+    namespace: Word,
+    /// Disruptions that it allows now.
+    pub(crate) allowed: i64,
+    /// Names of pods whose eviction it has taken in already.
+    disrupted: &'a [Word],
+    selector: &'a [Word],
+}
+
+impl Budget<'_> {
+    /// Whether it counts the eviction of a pod of this class and name. An empty selector selects
+    /// nothing.
+    pub(crate) fn counts(&self, class: ClassView<'_>, name: Word, texts: &Texts) -> bool {
+        self.namespace == text_word(class.class.namespace)
+            && !selector::is_everything(self.selector)
+            && selector::selects(self.selector, class.labels(), texts)
+            && !self.disrupted.contains(&name)
+    }
+}
+
 /// Objects by kind, namespace and name, each with one record: a namespace's labels, a Service's
-/// or ReplicationController's pairs as a selector, another owner's selector.
+/// or ReplicationController's pairs as a selector, another owner's selector, a budget.
 pub(crate) struct Objects {
     entries: Vec<Entry>,
     vacant: Vec<u32>,
@@ -92,6 +116,28 @@ impl Objects {
     pub(crate) fn namespace_labels(&self, name: TextId) -> Option<LabelsView<'_>> {
         let at = self.find(ObjectKind::Namespace, 0, text_word(name))?;
         Some(LabelsView(self.records.words(self.entries.at(at).record)))
+    }
+
+    /// Budgets, in the order of the table.
+    pub(crate) fn budgets(&self) -> impl Iterator<Item = Budget<'_>> {
+        let entries = self.entries.iter().filter(|entry| {
+            entry.used && entry.key.first() == Some(&(ObjectKind::PodDisruptionBudget as Word))
+        });
+        entries.filter_map(|entry| {
+            let [_, namespace, _] = entry.key;
+            match self.records.words(entry.record) {
+                [allowed, rest @ ..] => {
+                    let (disrupted, selector) = selector::split_item(rest)?;
+                    Some(Budget {
+                        namespace,
+                        allowed: i64::from(*allowed),
+                        disrupted,
+                        selector,
+                    })
+                }
+                [] => None,
+            }
+        })
     }
 
     /// Kind, namespace and name of every object, with its record.
@@ -261,6 +307,66 @@ impl Objects {
         }
     }
 
+    /// Whether the selector that default spreading uses for `class` selects these labels; `None`
+    /// where it is empty. The same as [`Self::write_default_selector`], without a copy.
+    pub(crate) fn default_selector_selects(
+        &self,
+        class: ClassView<'_>,
+        labels: LabelsView<'_>,
+        texts: &Texts,
+    ) -> Option<bool> {
+        let namespace = text_word(class.class.namespace);
+        let (kind, name) = class.class.owner;
+        let kind = match kind {
+            OwnerKind::ReplicationController => Some(ObjectKind::ReplicationController),
+            OwnerKind::ReplicaSet => Some(ObjectKind::ReplicaSet),
+            OwnerKind::StatefulSet => Some(ObjectKind::StatefulSet),
+            OwnerKind::Other => None,
+        };
+        let owner = kind
+            .zip(name)
+            .and_then(|(kind, name)| self.find(kind, namespace, text_word(name)))
+            .and_then(|at| self.entries.get(at))
+            .map(|entry| self.records.words(entry.record));
+        let owner = owner.and_then(|words| match words.split_first() {
+            Some((1, words)) => Some(words),
+            _ => None,
+        });
+        let by_pairs = kind == Some(ObjectKind::ReplicationController);
+        // A controller's pair stands instead of a Service's under the same key.
+        let overrides = owner.filter(|_| by_pairs).unwrap_or_default();
+        let is_overridden = |key: &Word| {
+            overrides
+                .chunks_exact(2)
+                .any(|pair| pair.first() == Some(key))
+        };
+        let mut selected = true;
+        let mut is_empty = true;
+        let services = self.entries.iter().filter(|entry| {
+            entry.used && entry.key.get(..2) == Some(&[ObjectKind::Service as Word, namespace])
+        });
+        for entry in services.take(if self.services > 0 { usize::MAX } else { 0 }) {
+            let pairs = match self.records.words(entry.record).split_first() {
+                Some((1, pairs)) if selector::pairs_hold(pairs, class.labels()) => pairs,
+                _ => continue,
+            };
+            for pair in pairs.chunks_exact(2) {
+                is_empty = false;
+                selected &=
+                    pair.first().is_some_and(is_overridden) || selector::pairs_hold(pair, labels);
+            }
+        }
+        if let Some(words) = owner {
+            is_empty &= words.is_empty();
+            selected &= if by_pairs {
+                selector::pairs_hold(words, labels)
+            } else {
+                selector::all_hold(words, labels, texts)
+            };
+        }
+        (!is_empty).then_some(selected)
+    }
+
     /// Adds pairs as requirements; one whose key stands there already replaces its value.
     fn merge_pairs(
         pairs: &[Word],
@@ -289,7 +395,10 @@ impl Objects {
     }
 
     fn touch(&mut self, kind: ObjectKind) {
-        if kind != ObjectKind::Namespace {
+        if !matches!(
+            kind,
+            ObjectKind::Namespace | ObjectKind::PodDisruptionBudget
+        ) {
             self.selectors_version.count_up();
         }
     }

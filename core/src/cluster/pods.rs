@@ -41,7 +41,7 @@ pub(crate) struct PodRow {
     /// 0: none.
     pub(crate) uid: Word,
     /// `spec.nodeName`; 0: none.
-    pub(super) node_name: Word,
+    pub(crate) node_name: Word,
     /// Name of the node that its affinity pins it to; 0: none.
     pub(crate) pin: Word,
     /// Neighbours on the node, see `chains.rs`.
@@ -293,7 +293,11 @@ impl Cluster {
     }
 
     /// Refuses if a pod of the class cannot be counted on a node.
-    fn check_place(&self, class: ClassId, row: Option<u32>) -> Result<(), CapacityExceeded> {
+    pub(crate) fn check_place(
+        &self,
+        class: ClassId,
+        row: Option<u32>,
+    ) -> Result<(), CapacityExceeded> {
         if row.is_none() {
             return Ok(());
         }
@@ -316,7 +320,7 @@ impl Cluster {
     }
 
     /// Adds what the pod takes to the row, or takes it away.
-    pub(super) fn count(&mut self, at: u32, row: u32, add: bool) {
+    pub(crate) fn count(&mut self, at: u32, row: u32, add: bool) {
         let class_id = self.pods.at(at).class;
         let class = self.classes.view(class_id);
         let amounts = class.class.amounts;
@@ -487,7 +491,7 @@ impl Cluster {
         Ok(())
     }
 
-    pub(super) fn release_class(&mut self, id: ClassId) {
+    pub(crate) fn release_class(&mut self, id: ClassId) {
         if self.classes.records.references(id.0) == 1 {
             self.drop_live(id);
             let mut links = *self.class_links.at(id);

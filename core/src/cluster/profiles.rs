@@ -3,7 +3,7 @@
 use super::Cluster;
 use super::nodes::finish;
 use crate::capacity::CapacityExceeded;
-use crate::class;
+use crate::class::{self, ClassView};
 use crate::id::TextId;
 use crate::intern::{Word, text_word};
 use crate::object::{NodeAffinity, TopologySpreadConstraint};
@@ -79,5 +79,23 @@ impl Cluster {
             system_defaults,
         });
         Ok(())
+    }
+
+    fn profile_of(&self, class: ClassView<'_>) -> Option<&ProfileFacts> {
+        self.profiles.get(class.class.profile?.index())
+    }
+
+    /// Terms of the required part of `addedAffinity` in the profile of a class.
+    pub(crate) fn added_terms(&self, class: ClassView<'_>) -> Option<&[Word]> {
+        let record = self.profile_of(class)?.added_required?;
+        Some(self.profile_records.words(record))
+    }
+
+    /// Default constraints in the profile of a class: items without selectors.
+    pub(crate) fn default_constraints(&self, class: ClassView<'_>) -> &[Word] {
+        let profile = self.profile_of(class);
+        profile.map_or(&[], |profile| {
+            self.profile_records.words(profile.constraints)
+        })
     }
 }

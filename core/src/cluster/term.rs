@@ -77,6 +77,14 @@ impl<'a> AffinityTermView<'a> {
         };
         in_namespace && selector::selects(self.selector, class.labels(), texts)
     }
+
+    /// Whether pods of `class` match where the labels of namespaces are not known, as in hints.
+    pub(crate) fn matches_without_namespaces(self, class: ClassView<'_>, texts: &Texts) -> bool {
+        let namespace = text_word(class.class.namespace);
+        let in_namespace = self.namespaces.contains(&namespace)
+            || selector::selects(self.namespace_selector, LabelsView(&[]), texts);
+        in_namespace && selector::selects(self.selector, class.labels(), texts)
+    }
 }
 
 #[derive(Clone, Copy)]

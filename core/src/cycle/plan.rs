@@ -39,6 +39,12 @@ pub(crate) struct Plan {
     pub(crate) filters: Vec<Plugin>,
     /// Plugins of the Score point with their weights, in order.
     pub(crate) scores: Vec<(Plugin, i64)>,
+    /// Plugins of the PostFilter point, in order.
+    pub(crate) post_filters: Vec<Plugin>,
+    /// Nodes that preemption tries at least: a percentage, and a number.
+    pub(crate) candidates: (u32, u32),
+    /// Plugins that sign its pods for batching: see `batch.rs`.
+    pub(crate) signers: Option<u32>,
     /// Whether a plugin runs at the point.
     pre_enqueues: [bool; Plugin::COUNT],
     pre_filters: [bool; Plugin::COUNT],
@@ -99,6 +105,12 @@ impl Plan {
                 .iter()
                 .map(|plugin| (*plugin, profile.weight(*plugin)))
                 .collect(),
+            post_filters: profile.plugins(Point::PostFilter).to_vec(),
+            candidates: (
+                args.min_candidate_nodes_percentage.max(0).cast_unsigned(),
+                args.min_candidate_nodes_absolute.max(0).cast_unsigned(),
+            ),
+            signers: crate::batch::signers(profile),
             pre_enqueues: runs_at(Point::PreEnqueue),
             pre_filters: runs_at(Point::PreFilter),
             pre_scores: runs_at(Point::PreScore),

@@ -3,7 +3,7 @@
 use super::Attempt;
 use crate::capacity::{bytes_of, sum};
 use crate::cluster::Cluster;
-use crate::node_set::NodeSet;
+use crate::node_set::{self, NodeSet};
 use crate::plugins::Plugin;
 use crate::table::{Count, Table, Vacant};
 use alloc::vec::Vec;
@@ -44,6 +44,14 @@ impl Refusal {
     ];
 }
 
+/// Reasons of NodeResourcesFit at one time, as bits: pods, cpu, memory, ephemeral storage, then the
+/// class' other resources in their order (of which the last bit stands for all further ones).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lacks {
+    pub(crate) bits: u64,
+    pub(crate) unresolvable: bool,
+}
+
 /// A plugin's scores of the attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Column {
@@ -72,8 +80,15 @@ pub(crate) struct Scratch {
     pub(crate) narrowed: bool,
     /// PreFilter found that the pod's terms leave no node.
     pub(crate) conflict: bool,
+    /// PreFilter of InterPodAffinity skipped the plugin.
+    pub(crate) skips_pod_affinity: bool,
     /// A plugin of the Filter point that PreFilter did not prepare; nodes that are alive reach it.
     pub(crate) unprepared: Option<Plugin>,
+    /// The refusal of the nominated node, which was asked first; it stands unless the search meets
+    /// the node too.
+    pub(crate) kept: Option<(u32, Refusal)>,
+    /// Fit's reasons of rows that it refused with nominated pods counted.
+    pub(crate) lacks: Vec<(u32, Lacks)>,
     /// Feasible rows in the order in which they were found.
     pub(crate) list: Vec<u32>,
     /// Normalised scores, a column of all rows for each plugin that scores.
@@ -121,7 +136,10 @@ impl Scratch {
             set: NodeSet::new(rows),
             narrowed: false,
             conflict: false,
+            skips_pod_affinity: false,
             unprepared: None,
+            kept: None,
+            lacks: Vec::with_capacity(rows),
             list: Vec::with_capacity(rows),
             scores: filled(rows.saturating_mul(SCORERS.len()), 0),
             columns: [Column::Absent; Plugin::COUNT],
@@ -143,6 +161,7 @@ impl Scratch {
             bytes_of::<[u8; SCORERS.len()]>(rows),
             bytes_of::<[i64; 3]>(rows),
             bytes_of::<[u32; 2]>(rows),
+            bytes_of::<(u32, Lacks)>(rows),
             bytes_of::<[u64; 2]>(domains.saturating_add(rows)),
             bytes_of::<bool>(keys),
         ])
@@ -155,7 +174,10 @@ impl Scratch {
         self.searched.clear();
         self.narrowed = false;
         self.conflict = false;
+        self.skips_pod_affinity = false;
         self.unprepared = None;
+        self.kept = None;
+        self.lacks.clear();
         self.list.clear();
         self.totals.clear();
         self.columns = [Column::Absent; Plugin::COUNT];
@@ -178,6 +200,43 @@ impl Scratch {
             *refused |= *alive & set;
             *alive &= !set;
         }
+    }
+
+    /// Begins anew with one row alone, for the filters.
+    pub(crate) fn begin_row(&mut self, row: u32) {
+        self.refused.fill(0);
+        self.alive.clear();
+        self.unprepared = None;
+        self.alive.insert(row);
+    }
+
+    /// Why the row was refused.
+    pub(crate) fn refusal(&self, row: u32) -> Option<Refusal> {
+        let is_refused = |refusal: &Refusal| node_set::contains(self.refused(*refusal), row);
+        Refusal::ALL.into_iter().find(is_refused)
+    }
+
+    /// Makes this the row's one refusal, whatever the filters said of it.
+    pub(crate) fn overrule(&mut self, row: u32, refusal: Refusal) {
+        for set in self.refused.chunks_exact_mut(self.words.max(1)) {
+            node_set::remove(set, row);
+        }
+        self.alive.remove(row);
+        let refused = self.refused.column_mut(self.words, refusal as usize);
+        node_set::insert(refused, row);
+    }
+
+    /// Puts the nominated node's refusal back where the search has not met the node; returns
+    /// whether it did.
+    pub(crate) fn restore_kept(&mut self) -> bool {
+        let Some((row, refusal)) = self.kept else {
+            return false;
+        };
+        let missing = self.refusal(row).is_none() && !self.list.contains(&row);
+        if missing {
+            self.overrule(row, refusal);
+        }
+        missing
     }
 
     /// Nodes refused for this reason.

@@ -27,7 +27,7 @@ fn wanted(nodes: u32, percentage: u32) -> u32 {
 ///
 /// The walk goes on until one feasible node more than wanted is met, which is dropped; refusals of
 /// nodes that it did not reach are taken back.
-pub(super) fn walk(
+pub(crate) fn walk(
     attempt: Attempt<'_>,
     policy: Policy,
     start: &mut u32,
@@ -69,11 +69,13 @@ pub(super) fn walk(
     if reached < length {
         scratch.forget_unsearched();
     }
+    // A nominated node is looked at whether or not the walk meets it.
+    let processed = reached.saturating_add(u32::from(scratch.restore_kept()));
     if !policy.best {
         let old = start.checked_rem(all).unwrap_or(0);
-        *start = old.saturating_add(reached).checked_rem(all).unwrap_or(0);
+        *start = old.saturating_add(processed).checked_rem(all).unwrap_or(0);
     }
-    reached
+    processed
 }
 
 /// Walks `list` from `from`; returns how many nodes were looked at and kept or refused.

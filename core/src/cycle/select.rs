@@ -4,7 +4,7 @@ use super::{Attempt, Scratch};
 use crate::scheduler::Ties;
 
 /// The row to take.
-pub(super) fn select(
+pub(crate) fn select(
     attempt: Attempt<'_>,
     ties: Ties,
     random: &mut SplitMix,

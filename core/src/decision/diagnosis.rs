@@ -4,11 +4,11 @@
 //! the scheduler; records allocate, and are made only when they are asked for.
 
 use super::{AttemptError, Decision, DecisionRecord, Detail, NodeScore, Outcome, PodResult};
-use crate::cycle::{Attempt, Refusal};
+use crate::cycle::{Attempt, Lacks, Refusal, lacks};
 use crate::id::NodeId;
 use crate::intern::word_text;
 use crate::node_set::rows;
-use crate::plugins::node_resources_fit::{self, Lack};
+use crate::plugins::node_resources_fit;
 use crate::plugins::{self, Plugin};
 use crate::scheduler::Scheduler;
 use crate::table::Count;
@@ -38,7 +38,7 @@ impl Refusal {
     }
 
     /// Upstream's text; empty for [`Self::Fit`], which has several.
-    const fn text(self) -> &'static str {
+    pub(super) const fn text(self) -> &'static str {
         match self {
             Self::Unschedulable => plugins::node_unschedulable::REASON,
             Self::Taints => plugins::taint_toleration::REASON,
@@ -56,7 +56,7 @@ impl Refusal {
     }
 
     /// Whether no preemption could lift it; [`Self::Fit`] depends on the amounts.
-    const fn is_unresolvable(self) -> bool {
+    pub(crate) const fn is_unresolvable(self) -> bool {
         matches!(
             self,
             Self::Unschedulable
@@ -102,7 +102,7 @@ pub(crate) fn record(scheduler: &Scheduler, decision: &Decision, detail: Detail)
         profile: plan
             .map(|plan| plan.scheduler_name.clone())
             .unwrap_or_default(),
-        attempt: 1,
+        attempt: decision.attempt.max(1),
         ..DecisionRecord::default()
     };
     match decision.outcome {
@@ -111,6 +111,14 @@ pub(crate) fn record(scheduler: &Scheduler, decision: &Decision, detail: Detail)
             record.node = Some(cluster.node_name(node.index()).to_string());
         }
         Outcome::Unschedulable => record.result = PodResult::Unschedulable,
+        Outcome::Refused(node) => {
+            record.result = PodResult::Unschedulable;
+            let reason = format!(
+                "{} was refused from outside",
+                cluster.node_name(node.index())
+            );
+            record.message = Some(format!("0/1 nodes are available: 1 {reason}."));
+        }
         Outcome::Gated => record.result = PodResult::Gated,
         Outcome::Unsupported(field) => {
             record.result = PodResult::Unsupported;
@@ -139,6 +147,7 @@ pub(crate) fn record(scheduler: &Scheduler, decision: &Decision, detail: Detail)
     let refused = refusals(scheduler, attempt);
     if decision.outcome == Outcome::Unschedulable {
         record.message = Some(message(scheduler, &refused));
+        super::preemption::add(scheduler, decision, attempt, &mut record);
     }
     if detail >= Detail::Reasons {
         set_refusals(scheduler, refused, &mut record);
@@ -158,7 +167,11 @@ fn refusals(scheduler: &Scheduler, attempt: Attempt<'_>) -> Vec<Refused> {
             let mut reasons = Vec::new();
             let mut unresolvable = refusal.is_unresolvable();
             if refusal == Refusal::Fit {
-                unresolvable = fit_reasons(attempt, row, &mut reasons);
+                let mut counted = scratch.lacks.iter();
+                let counted = counted.find(|(own, _)| *own == row);
+                let lacks = counted.map_or_else(|| lacks(attempt, row), |(_, lacks)| *lacks);
+                unresolvable = lacks.unresolvable;
+                fit_reasons(attempt, lacks, &mut reasons);
             } else {
                 reasons.push(refusal.text().to_string());
             }
@@ -174,29 +187,31 @@ fn refusals(scheduler: &Scheduler, attempt: Attempt<'_>) -> Vec<Refused> {
     refused
 }
 
-/// NodeResourcesFit's reasons for a row; returns whether one of them is unresolvable.
-fn fit_reasons(attempt: Attempt<'_>, row: u32, reasons: &mut Vec<String>) -> bool {
+/// The texts of NodeResourcesFit's reasons.
+pub(super) fn fit_reasons(attempt: Attempt<'_>, lacks: Lacks, reasons: &mut Vec<String>) {
     let cluster = attempt.cluster;
-    let mut unresolvable = false;
-    let mut scalars = Vec::new();
-    node_resources_fit::lacks(attempt, row as usize, |lack, is_unresolvable| {
-        unresolvable |= is_unresolvable;
-        match lack {
-            Lack::Pods => reasons.push(node_resources_fit::TOO_MANY_PODS.to_string()),
-            Lack::Main(resource) => {
-                let names = ["cpu", "memory", "ephemeral-storage"];
-                let name = names.get(resource).copied().unwrap_or_default();
-                reasons.push(format!("Insufficient {name}"));
-            }
-            Lack::Scalar(id) => {
-                let name = cluster.texts.text(cluster.resources.name(id));
-                scalars.push(format!("Insufficient {name}"));
-            }
+    let has = |bit: usize| lacks.bits & 1 << bit.min(63) != 0;
+    if has(0) {
+        reasons.push(node_resources_fit::TOO_MANY_PODS.to_string());
+    }
+    for (place, name) in ["cpu", "memory", "ephemeral-storage"]
+        .into_iter()
+        .enumerate()
+    {
+        if has(1 + place) {
+            reasons.push(format!("Insufficient {name}"));
         }
-    });
+    }
+    let scalars = attempt.class.scalars().enumerate();
+    let lacking = scalars.filter(|(place, _)| has(4 + place));
+    let mut scalars: Vec<String> = lacking
+        .map(|(_, scalar)| {
+            let name = cluster.texts.text(cluster.resources.name(scalar.resource));
+            format!("Insufficient {name}")
+        })
+        .collect();
     scalars.sort_unstable();
     reasons.append(&mut scalars);
-    unresolvable
 }
 
 /// The text of `FitError`, up to where preemption appends its own.
@@ -215,6 +230,11 @@ fn message(scheduler: &Scheduler, refused: &[Refused]) -> String {
     if scheduler.scratch.narrowed && outside > 0 {
         counts.insert(&narrowed, outside);
     }
+    histogram(start, &counts)
+}
+
+/// Appends each reason with its count, sorted by the words that this makes.
+pub(super) fn histogram(start: String, counts: &BTreeMap<&str, u32>) -> String {
     let mut parts: Vec<String> = counts
         .iter()
         .map(|(reason, count)| format!("{count} {reason}"))

@@ -52,6 +52,7 @@ fn object<'de, D: Deserializer<'de>>(kind: &'static Kind, d: D) -> Result<Object
         "CronJob" => Object::CronJob(Deserialize::deserialize(d)?),
         "PriorityClass" => Object::PriorityClass(Deserialize::deserialize(d)?),
         "RuntimeClass" => Object::RuntimeClass(Deserialize::deserialize(d)?),
+        "PodDisruptionBudget" => Object::PodDisruptionBudget(Deserialize::deserialize(d)?),
         _ => Object::Unread(Unread {
             kind: kind.name,
             ..Unread::deserialize(d)?

@@ -126,7 +126,10 @@ impl Problems {
                     self.amounts(&field.key("min"), &item.min);
                 }
             }
-            Object::Namespace(_) | Object::PriorityClass(_) | Object::Unread(_) => {}
+            Object::Namespace(_)
+            | Object::PriorityClass(_)
+            | Object::PodDisruptionBudget(_)
+            | Object::Unread(_) => {}
         }
     }
 

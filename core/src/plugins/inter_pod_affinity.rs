@@ -19,7 +19,24 @@ pub const REASON_ANTI_AFFINITY: &str = "node(s) didn't match pod anti-affinity r
 /// A pod in the domain wants to be apart from this one.
 pub const REASON_EXISTING: &str = "node(s) didn't satisfy existing pods anti-affinity rules";
 
+/// Whether PreFilter skips the plugin: the pod has no required term, and none that an existing pod
+/// carries refuses it. Then nominated pods, which come later, do not refuse it either.
+pub(crate) fn skips(attempt: Attempt<'_>) -> bool {
+    let cluster = attempt.cluster;
+    let live = &cluster.live;
+    let mut felt = live.felt(attempt.slot).filter(|term| {
+        let carried = CarriedView::read(cluster.terms.words(*term));
+        carried.is_some_and(|carried| carried.role == role::REQUIRED_ANTI_AFFINITY)
+    });
+    live.affinity(attempt.slot).next().is_none()
+        && live.anti_affinity(attempt.slot).next().is_none()
+        && felt.all(|term| cluster.terms.counts.is_empty(term.0))
+}
+
 pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
+    if scratch.skips_pod_affinity {
+        return;
+    }
     filter_affinity(attempt, scratch);
     let cluster = attempt.cluster;
     let live = &cluster.live;
@@ -103,11 +120,20 @@ fn refuse_marked(attempt: Attempt<'_>, key: KeyId, refusal: Refusal, scratch: &m
 }
 
 pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
+    if fill_raw(attempt, scratch) {
+        normalize(scratch)
+    } else {
+        Column::Absent
+    }
+}
+
+/// Fills the raw scores of the feasible rows; `false`: the plugin skips itself.
+pub(crate) fn fill_raw(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
     let cluster = attempt.cluster;
     let live = &cluster.live;
     let has_own = live.preferred_terms(attempt.slot).next().is_some();
     if attempt.plan.ignore_preferred_terms_of_existing_pods && !has_own {
-        return Column::Absent;
+        return false;
     }
     scratch.domains.clear();
     scratch.keys.fill(false);
@@ -137,7 +163,7 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
         }
     }
     if scratch.domains.len() == 0 {
-        return Column::Absent;
+        return false;
     }
     let list = core::mem::take(&mut scratch.list);
     for row in &list {
@@ -156,7 +182,7 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
         }
     }
     scratch.list = list;
-    normalize(scratch)
+    true
 }
 
 /// Spreads the sums over 0..=100 between their extremes; all 0 where they are equal.

@@ -40,3 +40,10 @@ pub(crate) fn declared(names: &[String]) -> u32 {
         .map(|(bit, _)| 1 << bit)
         .sum()
 }
+
+/// Hash of a node's list, for which order counts; changes of it wake pods.
+pub(crate) fn hash(names: &[String]) -> u32 {
+    let hashes = names.iter().map(|name| crate::intern::hash_bytes(name.as_bytes()));
+    let folded = hashes.fold(names.len() as u64, |sum, hash| sum.rotate_left(5) ^ hash);
+    (folded ^ folded >> 32) as u32
+}

@@ -6,7 +6,7 @@
 
 use crate::class::Section;
 use crate::cycle::{Attempt, Refusal, Scratch};
-use crate::intern::Word;
+use crate::intern::{Texts, Word};
 
 /// Given where a wanted port is taken.
 pub const REASON: &str = "node(s) didn't have free ports for the requested pod ports";
@@ -20,24 +20,28 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
         return;
     }
     let cluster = attempt.cluster;
-    let any = crate::selector::word_of(&cluster.texts, ANY_ADDRESS);
-    let is_any = |address: Word| Some(address) == any;
     for port in 0..cluster.ports.bound() as u32 {
         if !cluster.ports.contains(port) || cluster.port_counts.is_empty(port) {
             continue;
         }
-        let &[protocol, number, address] = cluster.ports.words(port) else {
-            continue;
-        };
-        let mut wanted = wanted.as_chunks::<3>().0.iter();
-        let conflicts = wanted.any(|&[own_protocol, own_number, own_address]| {
-            (own_protocol, own_number) == (protocol, number)
-                && (own_address == address || is_any(own_address) || is_any(address))
-        });
-        if conflicts {
+        if conflicts(wanted, cluster.ports.words(port), &cluster.texts) {
             for (row, _) in cluster.port_counts.slots(port) {
                 scratch.refuse_word(Refusal::Ports, row as usize / 64, 1 << (row % 64));
             }
         }
     }
+}
+
+/// Whether a port in use, `[protocol, port, address]`, is one of the wanted ones.
+pub(crate) fn conflicts(wanted: &[Word], port: &[Word], texts: &Texts) -> bool {
+    let &[protocol, number, address] = port else {
+        return false;
+    };
+    let any = crate::selector::word_of(texts, ANY_ADDRESS);
+    let is_any = |address: Word| Some(address) == any;
+    wanted.chunks_exact(3).any(|own| {
+        own[0] == protocol
+            && own[1] == number
+            && (own[2] == address || is_any(own[2]) || is_any(address))
+    })
 }

@@ -6,9 +6,11 @@
 //! - [`replay`]: a scheduler of the core that is fed with inputs.
 //! - [`answer`]: one answer of Berth, from the core or from the command, and how it differs.
 //! - [`cluster_list`]: a scenario as the `List` that `kubectl get -o json` would print.
+//! - [`virtual_time`]: a run through the whole loop of the core, with an API server beside it.
 //! - [`generate`]: random clusters and what happens to them.
 //! - [`exact`]: requests and free room in arithmetic that cannot overflow.
 //! - [`openb`]: the openb trace as objects.
+//! - [`sample`]: small objects, field by field.
 //! - [`tally`]: counts of what is equal, and the first differences.
 //! - [`command`]: the built `berth` binary.
 
@@ -25,7 +27,9 @@ pub mod object;
 pub mod openb;
 pub mod replay;
 pub mod run;
+pub mod sample;
 pub mod tally;
+pub mod virtual_time;
 
 use std::path::{Path, PathBuf};
 

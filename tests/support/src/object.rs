@@ -12,6 +12,7 @@ pub fn object(kind: &str, json: &Value) -> Object {
     match kind {
         "Namespace" => Object::Namespace(decode(json)),
         "Node" => Object::Node(Box::new(decode(json))),
+        "PodDisruptionBudget" => Object::PodDisruptionBudget(decode(json)),
         "Pod" => Object::Pod(Box::new(pod(json))),
         "ReplicaSet" => Object::ReplicaSet(decode(json)),
         "Service" => Object::Service(decode(json)),

@@ -17,6 +17,8 @@ pub const VERDICTS: Options = Options {
     ties: Some(Ties::FirstName),
     node_search: Some(NodeSearch::All),
     seed: 0,
+    preemption: None,
+    batching: None,
 };
 
 /// A scheduler with helpers that panic, naming the object, where the core returns errors.

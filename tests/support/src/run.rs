@@ -4,6 +4,7 @@ use crate::golden::{parse, whole_configuration};
 use crate::read;
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// One run.
 #[derive(Debug)]
@@ -11,8 +12,14 @@ pub struct Run {
     pub name: String,
     /// A whole KubeSchedulerConfiguration, when the defaults were not used.
     pub config: Option<Value>,
+    /// Evicted pods stay until they are deleted.
+    pub graceful_deletion: bool,
+    /// Gates that differ from their defaults.
+    pub feature_gates: BTreeMap<String, bool>,
     /// What was done, with the attempts that followed.
     pub steps: Vec<(Step, Vec<Attempt>)>,
+    /// What was recorded of each step, whole.
+    pub recorded: Vec<Value>,
 }
 
 /// Something that was done to the cluster, or a pause in which the scheduler worked.
@@ -29,8 +36,17 @@ pub enum Step {
         namespace: String,
         name: String,
     },
+    /// Replaces objects; what the step does not say of a pod's uid, node and status stays.
+    Update {
+        kind: String,
+        objects: Vec<Value>,
+    },
     /// Attempts until nothing waits that could be tried.
     Settle,
+    /// The same, again at every tenth of a second until the time is over.
+    Advance {
+        seconds: f64,
+    },
 }
 
 /// One attempt at a pod.
@@ -58,15 +74,20 @@ impl Run {
 /// The runs of a set.
 pub fn runs(set: &str) -> Vec<Run> {
     #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
     struct InputLine {
         scenario: u64,
         config: Option<Value>,
+        #[serde(default)]
+        graceful_deletion: bool,
+        #[serde(default)]
+        feature_gates: BTreeMap<String, bool>,
         steps: Vec<Step>,
     }
     #[derive(Deserialize)]
     struct GoldenLine {
         scenario: u64,
-        steps: Vec<GoldenStep>,
+        steps: Vec<Value>,
     }
     #[derive(Deserialize)]
     struct GoldenStep {
@@ -84,11 +105,17 @@ pub fn runs(set: &str) -> Vec<Run> {
             let golden: GoldenLine = parse(golden);
             assert_eq!(input.scenario, golden.scenario, "{set}");
             assert_eq!(input.steps.len(), golden.steps.len(), "{set}");
-            let attempts = golden.steps.into_iter().map(|step| step.attempts);
+            let attempts = golden.steps.iter().map(|step| {
+                let step: GoldenStep = serde_json::from_value(step.clone()).expect("a step");
+                step.attempts
+            });
             Run {
                 name: format!("{set}/{}", input.scenario),
                 config: input.config.map(whole_configuration),
+                graceful_deletion: input.graceful_deletion,
+                feature_gates: input.feature_gates,
                 steps: input.steps.into_iter().zip(attempts).collect(),
+                recorded: golden.steps,
             }
         })
         .collect()

@@ -1,0 +1,115 @@
+//! One node asked alone, with and without the pods that are nominated to it.
+//!
+//! Mirrors `RunFilterPluginsWithNominatedPods` of `framework/runtime/framework.go`: a node must
+//! pass with the nominated pods of at least the pod's priority counted on it, and without them.
+//! They are counted for the question and taken away after it, which costs what a placement does.
+
+use super::plan::Plan;
+use super::{Attempt, Lacks, Refusal, Scratch, filter};
+use crate::cluster::Cluster;
+use crate::decision::AttemptError;
+use crate::id::PodId;
+use crate::plugins::node_resources_fit::{self, Lack};
+use crate::queue::Queue;
+
+/// Why one node was refused; `None`: it fits.
+pub(crate) type Verdict = Option<(Refusal, Lacks)>;
+
+/// What is needed to ask nodes one by one.
+pub(crate) struct Probe<'a> {
+    pub(crate) cluster: &'a mut Cluster,
+    pub(crate) plan: &'a Plan,
+    pub(crate) queue: &'a Queue,
+    pub(crate) scratch: &'a mut Scratch,
+    pub(crate) pod: PodId,
+    /// The class' live slot.
+    pub(crate) slot: usize,
+}
+
+impl Probe<'_> {
+    /// Asks the filters about one row as it is now.
+    pub(crate) fn plain(&mut self, row: u32) -> Result<Verdict, AttemptError> {
+        let Some(pod) = self.cluster.pods.get(self.pod.index()) else {
+            return Ok(None);
+        };
+        let attempt = Attempt::new(self.cluster, self.plan, pod, self.slot);
+        self.scratch.begin_row(row);
+        filter(attempt, Some(row), self.scratch);
+        if let Some(plugin) = self.scratch.unprepared {
+            return Err(AttemptError::MissingState { plugin });
+        }
+        Ok(self.scratch.refusal(row).map(|refusal| {
+            let lacks = if refusal == Refusal::Fit {
+                lacks(attempt, row)
+            } else {
+                Lacks::default()
+            };
+            (refusal, lacks)
+        }))
+    }
+
+    /// Asks about one row with its nominated pods; `None` where it has none that count.
+    pub(crate) fn with_nominated(&mut self, row: u32) -> Result<Option<Verdict>, AttemptError> {
+        if !self.queue.has_nominated() {
+            return Ok(None);
+        }
+        // The queue is read through its own reference, so that the cluster can be changed.
+        let queue = self.queue;
+        let Some(name) = self.cluster.nodes.get(row as usize).map(|node| node.name) else {
+            return Ok(None);
+        };
+        let (own, priority) = (self.pod, queue.item(self.pod).priority);
+        let counts = |pod: &PodId| *pod != own && queue.item(*pod).priority >= priority;
+        let there = || {
+            let named = queue.nominated().filter(move |(_, node)| *node == name);
+            named.map(|(pod, _)| pod).filter(counts)
+        };
+        let mut counted = 0;
+        let mut full = None;
+        for pod in there() {
+            let class = self.cluster.pods.get(pod.index()).map(|pod| pod.class);
+            let room = class.map_or(Ok(()), |class| self.cluster.check_place(class, Some(row)));
+            if let Err(error) = room {
+                full = Some(AttemptError::Capacity(error));
+                break;
+            }
+            self.cluster.count(pod.0, row, true);
+            counted += 1;
+        }
+        let verdict = match full {
+            Some(full) => Err(full),
+            None if counted == 0 => Ok(None),
+            None => self.plain(row),
+        };
+        for pod in there().take(counted) {
+            self.cluster.count(pod.0, row, false);
+        }
+        verdict.map(|verdict| (counted > 0).then_some(verdict))
+    }
+
+    /// The verdict on one row: with its nominated pods, then without.
+    pub(crate) fn ask(&mut self, row: u32) -> Result<Verdict, AttemptError> {
+        match self.with_nominated(row)? {
+            Some(Some(refused)) => Ok(Some(refused)),
+            _ => self.plain(row),
+        }
+    }
+}
+
+/// NodeResourcesFit's reasons for a row, as they are now.
+pub(crate) fn lacks(attempt: Attempt<'_>, row: u32) -> Lacks {
+    let mut found = Lacks::default();
+    node_resources_fit::lacks(attempt, row as usize, |lack, unresolvable| {
+        found.unresolvable |= unresolvable;
+        let bit = match lack {
+            Lack::Pods => 0,
+            Lack::Main(resource) => 1 + resource,
+            Lack::Scalar(id) => {
+                let mut scalars = attempt.class.scalars();
+                4 + scalars.position(|own| own.resource == id).unwrap_or(0)
+            }
+        };
+        found.bits |= 1 << bit.min(63);
+    });
+    found
+}

@@ -1,0 +1,152 @@
+//! Preemption: which pods would have to go so that one pod fits.
+//!
+//! Mirrors `plugins/defaultpreemption` and `framework/preemption` of kube-scheduler 1.37.2. Stage
+//! before: an attempt that found no node. Stage after: the pod is nominated to a node and the
+//! caller evicts the victims. Nothing is copied: victims are taken out of the counts, the node is
+//! asked, and they are put back; the state afterwards is the state before.
+//!
+//! Differs from kube-scheduler: nodes are visited in snapshot order from the first one, not from a
+//! random one in the order of a map, and of candidates that are equal in everything the first
+//! visited one is taken.
+
+mod budget;
+mod dry_run;
+
+pub(crate) use dry_run::Run;
+
+use crate::cycle::{Lacks, Refusal, Scratch};
+use crate::id::PodId;
+use alloc::vec::Vec;
+
+/// How a victim goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VictimKind {
+    /// The caller evicts it.
+    Evict,
+    /// It is being deleted already.
+    Terminating,
+    /// It was not bound yet: its place was taken back in memory, and it is in the queue again.
+    InMemory,
+}
+
+/// A pod that goes for another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Victim {
+    pub pod: PodId,
+    pub kind: VictimKind,
+}
+
+/// Why a node is no candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dry {
+    /// No pod on it is of lower priority.
+    NoVictims,
+    /// It refuses the pod even without them.
+    Refused(Refusal, Lacks),
+}
+
+/// Room for one preemption, taken once, and what the last one found.
+pub(crate) struct Preemption {
+    /// For asking nodes one by one.
+    pub(crate) scratch: Scratch,
+    /// Rows that preemption may help.
+    pub(crate) rows: Vec<u32>,
+    /// Rows that it does not.
+    pub(crate) dry: Vec<(u32, Dry)>,
+    /// Pods of lower priority on the row in question.
+    lower: Vec<PodId>,
+    /// Of these, those whose eviction violates a budget, then the others.
+    ordered: Vec<PodId>,
+    /// Victims on the row in question.
+    current: Vec<PodId>,
+    /// Victims on the best row so far.
+    best: Vec<PodId>,
+    /// Disruptions that each budget still allows.
+    allowed: Vec<i64>,
+    /// What was decided.
+    pub(crate) victims: Vec<Victim>,
+    /// Pods of lower priority whose nomination to the chosen node is to be taken back.
+    pub(crate) displaced: Vec<PodId>,
+}
+
+impl Preemption {
+    pub(crate) fn new(rows: usize, pods: u32, objects: u32, scratch: Scratch) -> Self {
+        let list = || Vec::with_capacity(pods as usize);
+        Self {
+            scratch,
+            rows: Vec::with_capacity(rows),
+            dry: Vec::with_capacity(rows),
+            lower: list(),
+            ordered: list(),
+            current: list(),
+            best: list(),
+            allowed: Vec::with_capacity(objects as usize),
+            victims: Vec::with_capacity(pods as usize),
+            displaced: list(),
+        }
+    }
+
+    /// Bytes of it, the scratch not included.
+    pub(crate) const fn bytes(rows: u64, pods: u64, objects: u64) -> u64 {
+        rows * (4 + size_of::<(u32, Dry)>() as u64)
+            + pods * (5 * 4 + size_of::<Victim>() as u64)
+            + objects * 8
+    }
+
+    /// Victims on the row asked last, in order of importance.
+    pub(crate) fn current(&self) -> &[PodId] {
+        &self.current
+    }
+
+    pub(crate) const fn current_mut(&mut self) -> &mut Vec<PodId> {
+        &mut self.current
+    }
+
+    /// Keeps the victims on the row asked last as the best ones.
+    pub(crate) fn keep(&mut self) {
+        core::mem::swap(&mut self.best, &mut self.current);
+    }
+
+    /// Victims on the best row.
+    pub(crate) fn best(&self) -> &[PodId] {
+        &self.best
+    }
+
+    /// Makes the victims on the best row those of the decision.
+    pub(crate) fn settle(&mut self, kind: impl Fn(PodId) -> VictimKind) {
+        self.victims.clear();
+        let victims = self.best.iter().map(|pod| Victim {
+            pod: *pod,
+            kind: kind(*pod),
+        });
+        self.victims.extend(victims);
+    }
+
+    /// Forgets what the last attempt found.
+    pub(crate) fn clear(&mut self) {
+        self.rows.clear();
+        self.dry.clear();
+        self.victims.clear();
+        self.displaced.clear();
+    }
+}
+
+/// How good a candidate is: the smaller, the better. Mirrors `pickOneNodeForPreemption`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Cost {
+    violations: u32,
+    /// Priority of the most important victim.
+    highest: i32,
+    /// Sum of the priorities, each moved to 0 and above.
+    sum: i64,
+    count: u32,
+    /// Later is better: the earliest start among the victims of the highest priority.
+    start: core::cmp::Reverse<i64>,
+}
+
+impl Cost {
+    /// Whether no budget is violated.
+    pub(crate) const fn is_clean(&self) -> bool {
+        self.violations == 0
+    }
+}

@@ -1,0 +1,254 @@
+//! Pods in flight, and the events that happen meanwhile.
+//!
+//! Mirrors `inFlightPods` and `inFlightEvents` of `backend/queue/active_queue.go`. Upstream keeps
+//! one list in which pods mark where they were popped; here a pod remembers the number of the next
+//! event, and pods are chained in the order in which they were popped. Events that no pod in flight
+//! was popped before are dropped at once.
+
+use super::event::{Event, NodeSide, PodSide, Resource, Side};
+use super::item::{Item, NONE};
+use crate::capacity::CapacityExceeded;
+use crate::id::ClassId;
+use crate::intern::Word;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Most events that one change of an object makes.
+pub(super) const EVENTS_OF_A_CHANGE: usize = 8;
+
+/// A kept event; the words of its nodes lie in the ring.
+#[derive(Clone, Copy)]
+struct Kept {
+    resource: Resource,
+    action: u16,
+    pods: [Option<PodSide>; 2],
+    /// Start in the ring, length.
+    nodes: [Option<(u32, u32)>; 2],
+    /// Words that go with the event, padding included.
+    words: u32,
+}
+
+impl Kept {
+    const EMPTY: Self = Self {
+        resource: Resource::Any,
+        action: 0,
+        pods: [None; 2],
+        nodes: [None; 2],
+        words: 0,
+    };
+}
+
+/// Pods in flight and kept events.
+pub(super) struct Flight {
+    first: u32,
+    last: u32,
+    pub(super) count: u32,
+    /// A ring.
+    events: Vec<Kept>,
+    head: usize,
+    len: usize,
+    /// Number of the event at the head.
+    base: u64,
+    /// A ring.
+    words: Vec<Word>,
+    words_head: usize,
+    words_len: usize,
+}
+
+impl Flight {
+    /// Room for `events` events and `words` words of the nodes in them.
+    pub(super) fn new(events: u32, words: u32) -> Self {
+        Self {
+            first: NONE,
+            last: NONE,
+            count: 0,
+            events: vec![Kept::EMPTY; events as usize],
+            head: 0,
+            len: 0,
+            base: 0,
+            words: vec![0; words as usize],
+            words_head: 0,
+            words_len: 0,
+        }
+    }
+
+    pub(super) const fn bytes(events: u64, words: u64) -> u64 {
+        events * size_of::<Kept>() as u64 + words * 4
+    }
+
+    /// Takes a pod in that was just popped.
+    pub(super) fn push(&mut self, items: &mut [Item], pod: u32) {
+        let since = self.base + self.len as u64;
+        let last = core::mem::replace(&mut self.last, pod);
+        match items.get_mut(last as usize) {
+            Some(last) => last.next = pod,
+            None => self.first = pod,
+        }
+        if let Some(item) = items.get_mut(pod as usize) {
+            item.since = since;
+            item.next = NONE;
+            item.previous = last;
+        }
+        self.count += 1;
+    }
+
+    /// Lets a pod go; [`Self::drop_events`] follows.
+    pub(super) fn remove(&mut self, items: &mut [Item], pod: u32) {
+        let Some(item) = items.get(pod as usize).copied() else {
+            return;
+        };
+        match items.get_mut(item.previous as usize) {
+            Some(previous) => previous.next = item.next,
+            None => self.first = item.next,
+        }
+        match items.get_mut(item.next as usize) {
+            Some(next) => next.previous = item.previous,
+            None => self.last = item.previous,
+        }
+        self.count -= 1;
+    }
+
+    /// Drops events that no pod in flight needs; `release` gets the classes and words that they
+    /// held.
+    pub(super) fn drop_events(
+        &mut self,
+        items: &[Item],
+        mut release: impl FnMut([Option<ClassId>; 2], [&[Word]; 2]),
+    ) {
+        let end = self.base + self.len as u64;
+        let needed = items
+            .get(self.first as usize)
+            .map_or(end, |first| first.since);
+        while self.len > 0 && self.base < needed {
+            if let Some(kept) = self.events.get(self.head) {
+                let nodes = kept.nodes.map(|node| self.node_words(node));
+                release(kept.pods.map(|pod| Some(pod?.class)), nodes);
+                let words = kept.words as usize;
+                self.words_head = (self.words_head + words) % self.words.len().max(1);
+                self.words_len -= words;
+            }
+            self.head = (self.head + 1) % self.events.len().max(1);
+            self.len -= 1;
+            self.base += 1;
+        }
+    }
+
+    fn node_words(&self, node: Option<(u32, u32)>) -> &[Word] {
+        let (start, len) = node.unwrap_or_default();
+        self.words
+            .get(start as usize..(start + len) as usize)
+            .unwrap_or_default()
+    }
+
+    /// Pods, in the order in which they were popped.
+    pub(super) fn pods<'a>(&self, items: &'a [Item]) -> impl Iterator<Item = u32> + use<'a> {
+        let mut at = self.first;
+        core::iter::from_fn(move || {
+            let item = items.get(at as usize)?;
+            Some(core::mem::replace(&mut at, item.next))
+        })
+    }
+
+    /// Whether events have to be kept.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Refuses if the events of one change, with nodes of so many words, may not fit.
+    pub(super) fn check_room(&self, words: usize) -> Result<(), CapacityExceeded> {
+        if self.len + EVENTS_OF_A_CHANGE > self.events.len() {
+            return Err(CapacityExceeded {
+                which: "in_flight_events",
+                limit: self.events.len() as u64,
+            });
+        }
+        // One event's words may be preceded by the unused end of the ring.
+        let wanted = words * (EVENTS_OF_A_CHANGE + 1);
+        if wanted > 0 && self.words_len + wanted > self.words.len() {
+            return Err(CapacityExceeded {
+                which: "event_words",
+                limit: self.words.len() as u64,
+            });
+        }
+        Ok(())
+    }
+
+    /// Keeps an event whose nodes have these words; whether there was room. What it refers to is
+    /// held for it by the caller.
+    pub(super) fn keep(&mut self, event: &Event<'_>, nodes: [&[Word]; 2]) -> bool {
+        if self.len >= self.events.len() {
+            return false;
+        }
+        let before = self.words_len;
+        let mut kept = Kept {
+            resource: event.resource,
+            action: event.action,
+            ..Kept::EMPTY
+        };
+        let sides = [event.old, event.new].into_iter().zip(nodes);
+        for ((side, words), place) in sides.zip(0..2) {
+            match side {
+                Side::Pod(pod) => {
+                    if let Some(slot) = kept.pods.get_mut(place) {
+                        *slot = Some(pod);
+                    }
+                }
+                Side::Node(_) => {
+                    let Some(start) = self.store(words) else {
+                        self.words_len = before;
+                        return false;
+                    };
+                    if let Some(slot) = kept.nodes.get_mut(place) {
+                        *slot = Some((start, words.len() as u32));
+                    }
+                }
+                Side::None => {}
+            }
+        }
+        kept.words = (self.words_len - before) as u32;
+        let at = (self.head + self.len) % self.events.len();
+        if let Some(slot) = self.events.get_mut(at) {
+            *slot = kept;
+        }
+        self.len += 1;
+        true
+    }
+
+    /// Events since the pod was popped, in order.
+    pub(super) fn events_of(&self, item: &Item) -> impl Iterator<Item = Event<'_>> {
+        let from = item.since.saturating_sub(self.base) as usize;
+        (from..self.len).filter_map(move |place| {
+            let kept = self.events.get((self.head + place) % self.events.len())?;
+            let side = |at: usize| match (kept.pods.get(at)?, kept.nodes.get(at)?) {
+                (Some(pod), _) => Some(Side::Pod(*pod)),
+                (None, Some(node)) => NodeSide::read(self.node_words(Some(*node))).map(Side::Node),
+                (None, None) => None,
+            };
+            Some(Event {
+                resource: kept.resource,
+                action: kept.action,
+                old: side(0).unwrap_or_default(),
+                new: side(1).unwrap_or_default(),
+            })
+        })
+    }
+
+    /// Copies words into the ring in one piece; the rest before its end is skipped if need be.
+    fn store(&mut self, words: &[Word]) -> Option<u32> {
+        let size = self.words.len();
+        let mut start = (self.words_head + self.words_len).checked_rem(size)?;
+        let mut taken = words.len();
+        if start + words.len() > size {
+            taken += size - start;
+            start = 0;
+        }
+        if self.words_len + taken > size {
+            return None;
+        }
+        self.words
+            .get_mut(start..start + words.len())?
+            .copy_from_slice(words);
+        self.words_len += taken;
+        Some(start as u32)
+    }
+}

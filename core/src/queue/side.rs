@@ -1,0 +1,109 @@
+//! A node as events carry it: words that do not change with the cluster.
+
+use super::event::NodeSide;
+use crate::cluster::Cluster;
+use crate::intern::{Texts, Word, release_texts, word_text};
+use crate::kernel::{CPU, EPHEMERAL, MEMORY};
+use crate::object::Node;
+use alloc::vec::Vec;
+
+/// A number is a word without the mark of a text.
+const NUMBER: u32 = (1 << 31) - 1;
+
+/// One end of a node's change. It holds its texts as long as it is filled.
+pub(crate) struct Side {
+    words: Vec<Word>,
+}
+
+impl Side {
+    /// Room for `limit` words.
+    pub(crate) fn new(limit: u32) -> Self {
+        Self {
+            words: Vec::with_capacity(limit as usize),
+        }
+    }
+
+    pub(crate) fn words(&self) -> &[Word] {
+        &self.words
+    }
+
+    pub(crate) fn read(&self) -> Option<NodeSide<'_>> {
+        NodeSide::read(&self.words)
+    }
+
+    /// Empties it.
+    pub(crate) fn clear(&mut self, texts: &mut Texts) {
+        release_texts(&self.words, texts);
+        self.words.clear();
+    }
+
+    /// Fills it with a node as the cluster has it now. It must be empty.
+    pub(crate) fn fill(&mut self, cluster: &mut Cluster, row: usize) {
+        let words = &mut self.words;
+        words.clear();
+        let Some(node) = cluster.nodes.get(row) else {
+            return;
+        };
+        words.push(node.name);
+        words.push(u32::from(node.unschedulable));
+        words.push(node.features_hash & NUMBER);
+        if let Some(block) = cluster.blocks.get(row / 64) {
+            let lane = row % 64;
+            let main = [CPU, MEMORY, EPHEMERAL].map(|resource| {
+                let column = block.allocatable.get(resource);
+                column.and_then(|column| column.get(lane)).copied()
+            });
+            for amount in main {
+                push_amount(words, amount.unwrap_or(0));
+            }
+            let pods = block.pods_allocatable.get(lane).copied();
+            push_amount(words, pods.unwrap_or(0));
+        }
+        let start = open(words);
+        for id in cluster.resources.ids() {
+            let amount = cluster.resources.allocatable(id, row);
+            if amount > 0 {
+                words.push(id.0);
+                push_amount(words, amount);
+            }
+        }
+        close(words, start);
+        for record in [node.labels, node.taints] {
+            let start = open(words);
+            words.extend_from_slice(cluster.node_records.words(record));
+            close(words, start);
+        }
+        for text in words.iter().copied().filter_map(word_text) {
+            cluster.texts.retain(text);
+        }
+    }
+}
+
+/// Words that a node's side has at most.
+pub(crate) fn bound(node: &Node) -> usize {
+    let amounts = node
+        .status
+        .allocatable
+        .as_ref()
+        .unwrap_or(&node.status.capacity);
+    18 + 4 * amounts.len() + 2 * node.metadata.labels.len() + 3 * node.spec.taints.len()
+}
+
+fn push_amount(words: &mut Vec<Word>, amount: i64) {
+    let amount = amount.max(0).cast_unsigned();
+    words.push((amount >> 62) as u32);
+    words.push((amount >> 31) as u32 & NUMBER);
+    words.push(amount as u32 & NUMBER);
+}
+
+fn open(words: &mut Vec<Word>) -> usize {
+    words.push(0);
+    words.len()
+}
+
+fn close(words: &mut [Word], start: usize) {
+    let len = words.len() - start;
+    if let Some(count) = words.get_mut(start - 1) {
+        *count = len as u32;
+    }
+}

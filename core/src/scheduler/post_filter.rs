@@ -1,0 +1,257 @@
+//! After an attempt that found no node: may other pods go for this one?
+//!
+//! Mirrors `Evaluator.Preempt` of `framework/preemption/preemption.go` and the execution of its
+//! result in `executor.go`. The eviction itself is the caller's; the pod is held at PreEnqueue as
+//! long as its last victim is there and not yet being deleted, as upstream does while its
+//! asynchronous preemption runs.
+
+use super::Scheduler;
+use super::hooks::Hooks;
+use super::turn::{Failure, nomination_of};
+use crate::cycle::{Refusal, lacks};
+use crate::decision::{Decision, PostFilter};
+use crate::id::{NodeId, PodId};
+use crate::plugins::Plugin;
+use crate::preemption::{Run, Victim, VictimKind};
+use crate::queue::Place;
+
+impl Scheduler {
+    /// Sets the decision's nomination, and the victims.
+    pub(super) fn post_filter(&mut self, decision: &mut Decision, hooks: &mut impl Hooks) {
+        decision.post_filter = self.run_post_filter(decision, hooks);
+        decision.nomination = nomination_of(decision.post_filter);
+        if let PostFilter::Placed { node, .. } = decision.post_filter {
+            self.list_victims(decision.pod, node);
+        }
+    }
+
+    fn run_post_filter(&mut self, decision: &Decision, hooks: &mut impl Hooks) -> PostFilter {
+        let pod = decision.pod;
+        let Some(profile) = decision.profile.map(crate::id::ProfileId::index) else {
+            return PostFilter::Absent;
+        };
+        let Some(plan) = self.plans.get(profile) else {
+            return PostFilter::Absent;
+        };
+        if !self.preempts || plan.post_filters.is_empty() {
+            return PostFilter::Absent;
+        }
+        if !plan.post_filters.contains(&Plugin::DefaultPreemption) {
+            return PostFilter::Nothing;
+        }
+        let (percentage, absolute) = plan.candidates;
+        let class = self.row(pod).map(|row| row.class);
+        let Some(Ok(slot)) = class.map(|class| self.cluster.make_live(class)) else {
+            return PostFilter::Nothing;
+        };
+        if let Some(refusal) = self.is_ineligible(pod, profile, slot) {
+            return refusal;
+        }
+        self.list_potential(pod, profile, slot);
+        let count = self.preemption.rows.len() as u32;
+        let share = u64::from(count) * u64::from(percentage) / 100;
+        let wanted = (share as u32).max(absolute).min(count);
+        self.choose(pod, profile, slot, wanted, hooks)
+    }
+
+    /// Mirrors `PodEligibleToPreemptOthers`.
+    fn is_ineligible(&self, pod: PodId, profile: usize, slot: usize) -> Option<PostFilter> {
+        let item = self.queue.item(pod);
+        if item.never_preempts {
+            return Some(PostFilter::Never);
+        }
+        let row = self.cluster.row_of_word(item.status_nomination)?;
+        if !self.is_resolvable(row, pod, profile, slot) {
+            return None;
+        }
+        let mut there = self
+            .cluster
+            .pods_on(row as usize)
+            .map(|pod| self.queue.item(pod));
+        let is_going = there.any(|other| {
+            other.priority < item.priority && other.is_terminating && other.is_preempted
+        });
+        is_going.then_some(PostFilter::Terminating)
+    }
+
+    /// Rows that were refused for a reason that other pods' going may lift, in snapshot order.
+    fn list_potential(&mut self, pod: PodId, profile: usize, slot: usize) {
+        let mut rows = core::mem::take(&mut self.preemption.rows);
+        rows.clear();
+        let order = self.cluster.order.list().iter().copied();
+        rows.extend(order.filter(|row| self.is_resolvable(*row, pod, profile, slot)));
+        self.preemption.rows = rows;
+    }
+
+    /// Whether the row was refused in the last attempt, and not for good.
+    fn is_resolvable(&self, row: u32, pod: PodId, profile: usize, slot: usize) -> bool {
+        match self.scratch.refusal(row) {
+            None => false,
+            Some(Refusal::Fit) => {
+                let mut kept = self.scratch.lacks.iter();
+                let kept = kept.find(|(own, _)| *own == row).map(|(_, lacks)| *lacks);
+                let now = || {
+                    self.attempt_of(pod, profile, slot)
+                        .map(|own| lacks(own, row))
+                };
+                kept.or_else(now).is_some_and(|lacks| !lacks.unresolvable)
+            }
+            Some(refusal) => !refusal.is_unresolvable(),
+        }
+    }
+
+    /// Mirrors `DryRunPreemption` and `SelectCandidate`.
+    fn choose(
+        &mut self,
+        pod: PodId,
+        profile: usize,
+        slot: usize,
+        wanted: u32,
+        hooks: &mut impl Hooks,
+    ) -> PostFilter {
+        let (mut clean, mut violating) = (0_u32, 0_u32);
+        let mut best = None;
+        let mut failed = None;
+        let mut vetoed = false;
+        for at in 0..self.preemption.rows.len() {
+            let Some(row) = self.preemption.rows.get(at).copied() else {
+                break;
+            };
+            let Some(found) = self.run(pod, profile, slot, |run| run.victims_on(row)) else {
+                break;
+            };
+            let cost = match found {
+                Ok(Some(cost)) => cost,
+                Ok(None) => continue,
+                Err(_) => {
+                    failed = Some(NodeId(row));
+                    continue;
+                }
+            };
+            if self.preemption.current().is_empty() {
+                failed = Some(NodeId(row));
+                continue;
+            }
+            let counted = if cost.is_clean() {
+                &mut clean
+            } else {
+                &mut violating
+            };
+            // Each kind keeps so many candidates.
+            if *counted < wanted {
+                *counted += 1;
+                let victims = core::mem::take(self.preemption.current_mut());
+                let allowed = hooks.allows_victims(self, pod, NodeId(row), &victims);
+                *self.preemption.current_mut() = victims;
+                vetoed |= !allowed;
+                let is_better = best.is_none_or(|(least, _)| cost < least);
+                if allowed && is_better {
+                    best = Some((cost, row));
+                    self.preemption.keep();
+                }
+            }
+            if clean > 0 && clean + violating >= wanted {
+                break;
+            }
+        }
+        match (best, failed) {
+            (Some((_, row)), _) => PostFilter::Placed {
+                node: NodeId(row),
+                victims: self.preemption.best().len() as u32,
+            },
+            (None, _) if vetoed => PostFilter::Vetoed,
+            (None, Some(node)) => PostFilter::Failed(node),
+            (None, None) => PostFilter::NoCandidate,
+        }
+    }
+
+    fn run<T>(
+        &mut self,
+        pod: PodId,
+        profile: usize,
+        slot: usize,
+        ask: impl FnOnce(&mut Run<'_>) -> T,
+    ) -> Option<T> {
+        let mut run = Run {
+            cluster: &mut self.cluster,
+            plan: self.plans.get(profile)?,
+            queue: &self.queue,
+            work: &mut self.preemption,
+            pod,
+            slot,
+        };
+        Some(ask(&mut run))
+    }
+
+    /// What is to be done for a chosen node: victims, and nominations that are taken back.
+    fn list_victims(&mut self, pod: PodId, node: NodeId) {
+        let work = &mut self.preemption;
+        work.settle(|victim| {
+            let item = self.queue.item(victim);
+            if item.is_terminating {
+                VictimKind::Terminating
+            } else if matches!(item.place, Place::Permit | Place::PreBind) {
+                VictimKind::InMemory
+            } else {
+                VictimKind::Evict
+            }
+        });
+        let mut going = work.victims.iter().rev();
+        let last = going.find(|victim| victim.kind != VictimKind::Terminating);
+        let last = last.copied();
+        let evicted = last.filter(|victim| victim.kind == VictimKind::Evict);
+        self.queue
+            .set_last_victim(pod, evicted.map(|victim| victim.pod));
+        if last.is_none() {
+            // Nothing is started then, and no nomination taken back.
+            return;
+        }
+        let name = self.cluster.nodes.get(node.index()).map(|node| node.name);
+        let priority = self.queue.item(pod).priority;
+        let lower = self.queue.nominated().filter(|(other, on)| {
+            let item = self.queue.item(*other);
+            Some(*on) == name && item.priority < priority && item.status_nomination != 0
+        });
+        work.displaced.extend(lower.map(|(other, _)| other));
+    }
+
+    /// Takes back the places of victims that are not bound yet.
+    pub(super) fn preempt_in_memory(&mut self, pod: PodId) {
+        let mut last = None;
+        for at in 0..self.preemption.victims.len() {
+            let Some(Victim { pod: victim, kind }) = self.preemption.victims.get(at).copied()
+            else {
+                return;
+            };
+            if kind != VictimKind::Terminating {
+                last = Some(kind);
+            }
+            if kind == VictimKind::InMemory {
+                self.binding_fails(victim, Failure::ERROR, false);
+            }
+        }
+        // No event of a bound pod will wake the preemptor then.
+        if last == Some(VictimKind::InMemory) {
+            self.activate(pod);
+        }
+    }
+
+    /// Pods that go for the one of the last [`schedule_one`](Self::schedule_one), in the order in
+    /// which they are evicted; the next one clears them.
+    pub fn victims(&self) -> &[Victim] {
+        &self.preemption.victims
+    }
+
+    /// Pods whose `status.nominatedNodeName` is to be cleared before the victims are evicted: they
+    /// are less important and nominated to the same node.
+    pub fn displaced(&self) -> &[PodId] {
+        &self.preemption.displaced
+    }
+
+    /// Says that the evictions for a pod did not all succeed: it is held no longer, and tried again
+    /// at once, as nothing else may wake it.
+    pub fn preemption_failed(&mut self, pod: PodId) {
+        self.queue.set_last_victim(pod, None);
+        self.activate(pod);
+    }
+}

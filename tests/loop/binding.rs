@@ -1,0 +1,259 @@
+//! Reserve, Permit, and what becomes of a binding.
+
+use super::{Course, SECOND, START};
+use berth_core::id::{NodeId, PodId};
+use berth_core::{
+    ApplyError, BindOutcome, Capacities, Change, Hooks, Options, Outcome, Permit, QueuePart,
+    Reserve, Scheduler,
+};
+use berth_test_support::object::object;
+use berth_test_support::sample::{bound, node, pod};
+use serde_json::json;
+
+/// Answers of rules from outside, and what they were told.
+struct Rules {
+    reserve: Reserve,
+    permit: Permit,
+    pre_bind: bool,
+    told: Vec<&'static str>,
+}
+
+impl Rules {
+    const fn permit(permit: Permit) -> Self {
+        Self {
+            reserve: Reserve::Done,
+            permit,
+            pre_bind: false,
+            told: Vec::new(),
+        }
+    }
+}
+
+impl Hooks for Rules {
+    fn reserve(&mut self, scheduler: &Scheduler, pod: PodId, node: NodeId) -> Reserve {
+        assert_eq!(scheduler.node_of(pod), Some(node));
+        self.told.push("reserve");
+        self.reserve
+    }
+
+    fn unreserve(&mut self, _: &Scheduler, _: PodId, _: NodeId) {
+        self.told.push("unreserve");
+    }
+
+    fn permit(&mut self, _: &Scheduler, _: PodId, _: NodeId) -> Permit {
+        self.told.push("permit");
+        self.permit
+    }
+
+    fn has_pre_bind(&mut self, _: &Scheduler, _: PodId, _: NodeId) -> bool {
+        self.pre_bind
+    }
+}
+
+/// One node, one pod, and the state before it was tried.
+fn course() -> (Course, PodId, u64) {
+    let mut course = Course::new(&[("Node", node("a", json!({})))]);
+    let id = course.replay.add_pod(&pod("p", json!({})));
+    let before = course.replay.scheduler.state_hash();
+    (course, id, before)
+}
+
+fn turn(course: &mut Course, rules: &mut Rules) -> Outcome {
+    course.now += 1_000_000;
+    let scheduler = &mut course.replay.scheduler;
+    let decision = scheduler.schedule_one_with(course.now, rules);
+    decision.expect("a pod waits").outcome
+}
+
+#[test]
+fn a_pod_at_permit_keeps_its_place_until_it_is_allowed_and_bound() {
+    let (mut course, id, before) = course();
+    let mut rules = Rules::permit(Permit::Wait(10 * SECOND));
+    assert!(matches!(
+        turn(&mut course, &mut rules),
+        Outcome::Scheduled(_)
+    ));
+    assert_eq!(rules.told, ["reserve", "permit"]);
+    let scheduler = &mut course.replay.scheduler;
+    assert_eq!(scheduler.queue_part(id), Some(QueuePart::Permit));
+    assert_eq!(scheduler.queue_counts().in_flight, 1);
+    assert_ne!(scheduler.state_hash(), before);
+    assert!(!scheduler.bound(id, BindOutcome::Bound, course.now));
+    assert!(scheduler.allow(id));
+    assert!(!scheduler.allow(id));
+    assert_eq!(scheduler.queue_part(id), Some(QueuePart::Binding));
+    assert!(scheduler.bound(id, BindOutcome::Bound, course.now));
+    assert_eq!(scheduler.queue_part(id), None);
+    course.apply(Change::Modified, "Pod", &bound("p", "a", json!({})));
+    assert!(course.replay.scheduler.node_of(id).is_some());
+}
+
+#[test]
+fn a_pod_rejected_at_permit_comes_back_where_the_events_since_then_send_it() {
+    for (news, part) in [
+        (false, QueuePart::Unschedulable),
+        (true, QueuePart::Backoff),
+    ] {
+        let (mut course, id, before) = course();
+        let mut rules = Rules::permit(Permit::Wait(10 * SECOND));
+        turn(&mut course, &mut rules);
+        let mut expected = before;
+        if news {
+            course.replay.add("Pod", &bound("other", "a", json!({})));
+            course.replay.remove_pod(&bound("other", "a", json!({})));
+            expected = before;
+        }
+        assert!(course.replay.scheduler.reject(id));
+        let scheduler = &course.replay.scheduler;
+        assert_eq!(scheduler.queue_part(id), Some(part), "with news: {news}");
+        assert_eq!(scheduler.state_hash(), expected);
+        assert_eq!(scheduler.queue_counts().in_flight, 0);
+    }
+}
+
+#[test]
+fn waiting_at_permit_ends_in_time() {
+    let (mut course, id, before) = course();
+    let mut rules = Rules::permit(Permit::Wait(10 * SECOND));
+    turn(&mut course, &mut rules);
+    course.wait(10 * SECOND - 1);
+    let part = |course: &Course| course.replay.scheduler.queue_part(id);
+    assert_eq!(part(&course), Some(QueuePart::Permit));
+    assert_eq!(course.replay.scheduler.next_timer(), Some(course.now + 1));
+    course.wait(1);
+    assert_eq!(part(&course), Some(QueuePart::Unschedulable));
+    assert_eq!(course.replay.scheduler.state_hash(), before);
+    // Never longer than 15 minutes.
+    course.replay.scheduler.activate(id);
+    rules.permit = Permit::Wait(u64::MAX);
+    turn(&mut course, &mut rules);
+    course.wait(15 * 60 * SECOND);
+    assert_ne!(part(&course), Some(QueuePart::Permit));
+}
+
+#[test]
+fn a_refusal_at_reserve_or_permit_leaves_nothing_behind() {
+    let cases = [
+        (Reserve::Rejected, Permit::Allow, QueuePart::Unschedulable),
+        (Reserve::Failed, Permit::Allow, QueuePart::Backoff),
+        (Reserve::Done, Permit::Rejected, QueuePart::Unschedulable),
+        (Reserve::Done, Permit::Failed, QueuePart::Backoff),
+    ];
+    for (reserve, permit, part) in cases {
+        let (mut course, id, before) = course();
+        let mut rules = Rules::permit(permit);
+        rules.reserve = reserve;
+        let outcome = turn(&mut course, &mut rules);
+        assert!(!matches!(outcome, Outcome::Scheduled(_)));
+        assert_eq!(rules.told.last(), Some(&"unreserve"));
+        assert_eq!(course.replay.scheduler.queue_part(id), Some(part));
+        assert_eq!(course.replay.scheduler.state_hash(), before);
+    }
+}
+
+#[test]
+fn a_binding_that_fails_frees_the_room_and_wakes_others() {
+    let (mut course, id, _) = course();
+    let container = json!({"name": "c", "resources": {"requests": {"cpu": "4"}}});
+    let big = pod("big", json!({"spec": {"containers": [container]}}));
+    course.turn();
+    let other = course.replay.add_pod(&big);
+    course.turn();
+    let part = |course: &Course, id| course.replay.scheduler.queue_part(id);
+    assert_eq!(part(&course, other), Some(QueuePart::Unschedulable));
+    let scheduler = &mut course.replay.scheduler;
+    assert!(scheduler.bound(id, BindOutcome::Failed, course.now));
+    assert_eq!(part(&course, id), Some(QueuePart::Backoff));
+    assert_eq!(part(&course, other), Some(QueuePart::Backoff));
+    // A rejected pod's backoff is cut short, that of an error is not.
+    assert_eq!(course.turn().map(|decision| decision.pod), Some(other));
+    assert_eq!(course.turn(), None);
+}
+
+#[test]
+fn an_unknown_outcome_keeps_the_room_until_the_pod_is_seen() {
+    let (mut course, id, _) = course();
+    course.turn();
+    let held = course.replay.scheduler.state_hash();
+    let scheduler = &mut course.replay.scheduler;
+    assert!(scheduler.bound(id, BindOutcome::Unknown, course.now));
+    assert_eq!(scheduler.state_hash(), held);
+    assert_eq!(scheduler.queue_part(id), Some(QueuePart::Binding));
+    course.apply(Change::Modified, "Pod", &bound("p", "a", json!({})));
+    assert_eq!(course.replay.scheduler.queue_part(id), None);
+    assert!(
+        !course
+            .replay
+            .scheduler
+            .bound(id, BindOutcome::Failed, course.now)
+    );
+}
+
+#[test]
+fn a_pod_deleted_while_it_is_bound_is_gone_for_good() {
+    let (mut course, id, _) = course();
+    course.turn();
+    course.replay.remove_pod(&pod("p", json!({})));
+    assert!(
+        !course
+            .replay
+            .scheduler
+            .bound(id, BindOutcome::Failed, course.now)
+    );
+    let empty = Course::new(&[("Node", node("a", json!({})))]);
+    assert_eq!(
+        course.replay.scheduler.state_hash(),
+        empty.replay.scheduler.state_hash()
+    );
+    assert_eq!(course.turn(), None);
+}
+
+#[test]
+fn an_update_of_an_assumed_pod_is_no_news() {
+    let (mut course, id, _) = course();
+    course.turn();
+    let other = course
+        .replay
+        .add_pod(&pod("q", json!({"spec": {"nodeSelector": {"x": "y"}}})));
+    course.turn();
+    let container = json!({"name": "c", "resources": {"requests": {"cpu": "2"}}});
+    let changed = pod("p", json!({"spec": {"containers": [container]}}));
+    course.apply(Change::Modified, "Pod", &changed);
+    let scheduler = &course.replay.scheduler;
+    assert_eq!(scheduler.queue_part(id), Some(QueuePart::Binding));
+    assert_eq!(scheduler.queue_part(other), Some(QueuePart::Unschedulable));
+    let node = scheduler.node_of(id).expect("it is assumed");
+    let cpu = scheduler.node(node).resources().next();
+    assert_eq!(cpu, Some(("cpu", 2000, 4000)));
+}
+
+#[test]
+fn a_full_table_of_events_refuses_the_change() {
+    let capacities = Capacities {
+        in_flight_events: 9,
+        ..Capacities::for_size(8, 8)
+    };
+    let config = berth_core::object::config::KubeSchedulerConfiguration::default();
+    let scheduler = Scheduler::new(&config, Options::default(), capacities);
+    let mut scheduler = scheduler.unwrap_or_else(|error| panic!("{error}"));
+    scheduler.advance(START);
+    let add = |scheduler: &mut Scheduler, kind, json| {
+        scheduler.apply(Change::Added, &object(kind, &json))
+    };
+    add(&mut scheduler, "Node", node("a", json!({}))).expect("room");
+    add(&mut scheduler, "Pod", pod("p", json!({}))).expect("room");
+    let mut rules = Rules::permit(Permit::Wait(SECOND));
+    let decision = scheduler.schedule_one_with(START + 1, &mut rules);
+    let id = decision.expect("a pod waits").pod;
+    // One change makes up to eight events; room for as many must be left.
+    add(&mut scheduler, "Node", node("b", json!({}))).expect("room");
+    add(&mut scheduler, "Node", node("c", json!({}))).expect("room");
+    let before = scheduler.state_hash();
+    match add(&mut scheduler, "Node", node("d", json!({}))) {
+        Err(ApplyError::Capacity(full)) => assert_eq!(full.which, "in_flight_events"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(scheduler.state_hash(), before);
+    assert!(scheduler.allow(id));
+    add(&mut scheduler, "Node", node("d", json!({}))).expect("nobody needs events now");
+}
