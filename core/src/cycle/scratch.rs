@@ -285,6 +285,7 @@ impl Scratch {
         }
         self.slot = attempt.slot;
         let mut totals = core::mem::take(&mut self.totals);
+        totals.clear();
         totals.resize(self.list.len(), constant);
         for (plugin, weight) in &attempt.plan.scores {
             let column = match *self.columns.at(*plugin as usize) {
