@@ -223,8 +223,14 @@ impl Scheduler {
             if begins && is_binding(before.place) {
                 self.assumed_pod_goes(id, old.class, before);
             }
-        } else if self.is_ours(old.class) {
-            self.pending_pod_updated(id, old, new, before);
+        } else {
+            match (self.is_ours(old.class), self.is_ours(new.class)) {
+                (true, true) => self.pending_pod_updated(id, old, new, before),
+                // The API server does not let the scheduler name change; nothing is lost if it does.
+                (true, false) => self.leave_queue(id),
+                (false, true) => self.queue_again(id),
+                (false, false) => {}
+            }
         }
     }
 
