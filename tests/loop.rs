@@ -35,6 +35,12 @@ impl Course {
         course
     }
 
+    fn with_config(config: &Value) -> Self {
+        let mut replay = Replay::new(Some(config), Options::default(), 16, 64);
+        replay.scheduler.advance(START);
+        Self { replay, now: START }
+    }
+
     fn turn(&mut self) -> Option<Decision> {
         self.now += 1_000_000;
         self.replay.scheduler.schedule_one(self.now)

@@ -13,6 +13,11 @@
 //!    [`Scheduler::evaluate`] asks the same and changes nothing.
 //! 4. [`Scheduler::record`]: the [`DecisionRecord`], with reasons, scores and upstream's message.
 //!
+//! Around this runs the loop of a scheduler, in the time that the caller says:
+//! [`Scheduler::schedule_one`] pops a pod, tries it and brings it back if need be, with preemption;
+//! [`Scheduler::bound`] says what became of a binding, [`Scheduler::advance`] that time has passed,
+//! and [`Scheduler::apply`] wakes the pods that a change may help.
+//!
 //! [`plugins`] is the table of plugins, [`kernel`] scores 64 nodes at a time.
 //!
 //! ```

@@ -250,6 +250,7 @@ impl RuleArgs {
                 NodeSearch::Sampled => berth_core::NodeSearch::Sampled,
             }),
             seed: self.seed,
+            ..berth_core::Options::default()
         }
     }
 }

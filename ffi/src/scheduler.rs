@@ -130,6 +130,7 @@ fn chosen(options: berth_options_t) -> Result<(Options, Option<Size>), Failure> 
             other => return Err(bad_value("options.node_search", other)),
         },
         seed: options.seed,
+        ..Options::default()
     };
     let size = match (options.nodes, options.pods) {
         (0, 0) => None,

@@ -116,6 +116,7 @@ impl Scheduler {
                 }
             },
             seed,
+            ..Options::default()
         };
         let config = match config {
             Some(config) => Source::of(config)?.config()?,

@@ -135,6 +135,30 @@ fn the_last_pod_takes_the_place_of_one_that_goes() {
     assert_eq!(chosen, [course.id("p2")]);
 }
 
+#[test]
+fn so_many_candidates_are_tried_as_configured() {
+    let config = json!({
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"pluginConfig": [{"name": "DefaultPreemption", "args": {
+            "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "DefaultPreemptionArgs",
+            "minCandidateNodesPercentage": 67, "minCandidateNodesAbsolute": 1}}]}],
+    });
+    // Of three nodes two are tried; the third one's victim would cost less.
+    let mut course = Course::with_config(&config);
+    for (node_name, priority) in [("a", 3), ("b", 2), ("c", 1)] {
+        course.replay.add("Node", &node(node_name, json!({})));
+        let name = format!("on-{node_name}");
+        course
+            .replay
+            .add("Pod", &on(node_name, sized(&name, 4, priority)));
+    }
+    course.replay.add("Pod", &sized("high", 4, 10));
+    let decision = course.turn().expect("a pod waits");
+    let second = course.replay.scheduler.find_node("b").expect("it is there");
+    assert_eq!(decision.nomination, Nomination::Node(second));
+}
+
 /// Refuses some victims.
 struct Policy(Option<PodId>);
 

@@ -482,3 +482,43 @@ fn kept_nodes_survive_the_end_of_the_ring() {
     let full = flight.check_room(3).map_err(|full| full.which);
     assert_eq!(full, Err("event_words"));
 }
+
+/// Counts how often a hint is asked for.
+struct Counting(core::cell::Cell<u32>);
+
+impl Rules for Counting {
+    fn gate(&self, _: PodId, _: &Item, _: bool) -> Option<Plugin> {
+        None
+    }
+
+    fn hint(&self, _: Plugin, class: ClassId, _: Word, _: &Event<'_>) -> bool {
+        self.0.set(self.0.get() + 1);
+        class.0 == 1
+    }
+}
+
+#[test]
+fn an_event_asks_once_for_all_pods_that_are_alike_and_not_for_those_it_cannot_help() {
+    let pods = 3000;
+    let mut queue = Queue::new(pods, 8, 8, DURATIONS);
+    let rules = Counting(core::cell::Cell::new(0));
+    queue.now = SECOND;
+    for pod in 0..pods {
+        let pod = PodId(pod);
+        let class = ClassId(pod.0 % 3);
+        queue.changed(pod, 0, class, 0);
+        queue.add(&rules, pod);
+        assert_eq!(queue.pop(), Some(pod));
+        // Two classes fail by what reads the event, one by what does not.
+        let plugin = if class.0 < 2 {
+            Plugin::NodeResourcesFit
+        } else {
+            Plugin::SchedulingGates
+        };
+        let rejectors = PluginSet::of(plugin);
+        queue.fail(&rules, pod, (class, 0), rejectors, PluginSet::EMPTY);
+    }
+    queue.wake(&rules, &event(Resource::Node, action::ADD, 0), None, None);
+    assert_eq!(rules.0.get(), 2);
+    assert_eq!(queue.counts().backoff, pods / 3);
+}

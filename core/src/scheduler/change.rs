@@ -219,11 +219,18 @@ impl Scheduler {
         } else if old.state == PodState::Assumed || is_binding(before.place) {
             let terminates =
                 |class: ClassId| self.cluster.class(class).class.has(flag::TERMINATING);
-            if terminates(new.class) && !terminates(old.class) {
+            let begins = terminates(new.class) && !terminates(old.class);
+            if begins && is_binding(before.place) {
                 self.assumed_pod_goes(id, old.class, before);
             }
-        } else if self.is_ours(old.class) {
-            self.pending_pod_updated(id, old, new, before);
+        } else {
+            match (self.is_ours(old.class), self.is_ours(new.class)) {
+                (true, true) => self.pending_pod_updated(id, old, new, before),
+                // The API server does not let the scheduler name change; nothing is lost if it does.
+                (true, false) => self.leave_queue(id),
+                (false, true) => self.queue_again(id),
+                (false, false) => {}
+            }
         }
     }
 
@@ -294,7 +301,7 @@ impl Scheduler {
         Ok(())
     }
 
-    /// An assumed pod is to be deleted: what waits at Permit is rejected, what is being bound loses
+    /// A pod that is not bound yet is to be deleted: what waits at Permit is rejected, what is being bound loses
     /// its room. Mirrors `handleAssumedPodDeletion`.
     fn assumed_pod_goes(&mut self, id: PodId, class: ClassId, before: &Item) {
         if before.place == Place::Permit {
