@@ -2,7 +2,7 @@
 //!
 //! A *requirement* is `[key, operator, count, values..]`; a *selector* is `[words, kind,
 //! requirements..]`, where `words` counts what follows; a *term* of a node selector is `[words,
-//! valid, expressions, requirements.., (is_name, operator, value)..]`. Labels are `[key, value]`
+//! valid, expressions, requirements.., (is_name, operator, count, values..)..]`. Labels are `[key, value]`
 //! pairs. Mirrors `labels/selector.go` of apimachinery and `nodeaffinity.go` of component-helpers.
 
 use crate::capacity::CapacityExceeded;
@@ -262,8 +262,12 @@ pub(crate) fn write_term(
         })?;
         for field in term.match_fields.iter().filter(|_| !pinned) {
             writer.number(u32::from(field.key == NAME_FIELD))?;
-            writer.number(operator(&field.operator).unwrap_or(IN))?;
-            writer.text(texts, field.values.first().map_or("", |value| value))?;
+            // What is no operator of fields narrows nothing, as upstream.
+            writer.number(operator(&field.operator).unwrap_or(EXISTS))?;
+            writer.number(field.values.len() as u32)?;
+            for value in &field.values {
+                writer.text(texts, value)?;
+            }
         }
         Ok(())
     })
@@ -288,14 +292,41 @@ pub(crate) fn term_matches(term: &[Word], node: NodeFacts<'_>, texts: &Texts) ->
         return false;
     };
     all_hold(expressions, node.labels, texts)
-        && fields.chunks_exact(3).all(|field| {
-            let equal = if field[0] == 1 {
-                node.name == field[2]
-            } else {
-                word_text(field[2]).is_some_and(|text| texts.text(text).is_empty())
-            };
-            equal == (field[1] == IN)
+        && fields_of(fields).all(|field| {
+            let equal = field.values.iter().any(|value| {
+                if field.is_name {
+                    node.name == *value
+                } else {
+                    word_text(*value).is_some_and(|text| texts.text(text).is_empty())
+                }
+            });
+            equal == (field.operator == IN)
         })
+}
+
+/// A requirement on a field.
+#[derive(Clone, Copy)]
+struct FieldView<'a> {
+    /// Whether it is on the node's name; every other field is empty.
+    is_name: bool,
+    operator: Word,
+    values: &'a [Word],
+}
+
+/// The requirements on fields behind a term's expressions.
+fn fields_of(mut words: &[Word]) -> impl Iterator<Item = FieldView<'_>> + Clone {
+    core::iter::from_fn(move || {
+        let [is_name, operator, count, rest @ ..] = words else {
+            return None;
+        };
+        let (values, after) = rest.split_at_checked(*count as usize)?;
+        words = after;
+        Some(FieldView {
+            is_name: *is_name == 1,
+            operator: *operator,
+            values,
+        })
+    })
 }
 
 /// Nodes that a term of required node affinity names by `metadata.name In`.
@@ -303,26 +334,41 @@ pub(crate) fn term_matches(term: &[Word], node: NodeFacts<'_>, texts: &Texts) ->
 pub(crate) enum TermNames {
     /// None: it has no such field, and so may match any node.
     Any,
-    /// The one of this name.
-    One(Word),
-    /// Several such fields that do not agree.
+    /// Those that every such field lists: [`term_names_node`].
+    Some,
+    /// None is in every such field's list, which may be empty.
     Contradiction,
 }
 
 pub(crate) fn term_names(term: &[Word]) -> TermNames {
+    let Some(first) = name_lists(term).next() else {
+        return TermNames::Any;
+    };
+    if first.iter().any(|name| in_all_lists(term, *name)) {
+        TermNames::Some
+    } else {
+        TermNames::Contradiction
+    }
+}
+
+/// Whether the term names the node of this name.
+pub(crate) fn term_names_node(term: &[Word], name: Word) -> bool {
+    name_lists(term).next().is_some() && in_all_lists(term, name)
+}
+
+fn in_all_lists(term: &[Word], name: Word) -> bool {
+    name_lists(term).all(|names| names.contains(&name))
+}
+
+/// The values of the term's requirements `metadata.name In`; the API server takes one in each.
+fn name_lists(term: &[Word]) -> impl Iterator<Item = &[Word]> {
     let fields = term
         .get(1..)
         .and_then(split_item)
         .map_or(&[][..], |(_, fields)| fields);
-    let mut names = fields
-        .chunks_exact(3)
-        .filter(|field| field[0] == 1 && field[1] == IN)
-        .map(|field| field[2]);
-    match names.next() {
-        None => TermNames::Any,
-        Some(first) if names.all(|name| name == first) => TermNames::One(first),
-        Some(_) => TermNames::Contradiction,
-    }
+    fields_of(fields)
+        .filter(|field| field.is_name && field.operator == IN)
+        .map(|field| field.values)
 }
 
 /// Whether `term` parses.

@@ -448,7 +448,7 @@ fn narrowing(view: ClassView<'_>) -> Narrowing {
     for term in selector::items(terms) {
         match selector::term_names(term) {
             TermNames::Any => return Narrowing::None,
-            TermNames::One(_) => any_name = true,
+            TermNames::Some => any_name = true,
             TermNames::Contradiction => {}
         }
     }

@@ -51,7 +51,7 @@ const ROWS: [Row<'_>; 27] = [
         "typo.yaml",
         b"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: c}]\n\
           \x20 tolerations:\n  - key: a\n    opreator: Exists\n",
-        "typo.yaml:7 (document 1): Pod a: spec.tolerations[0]: unknown field `opreator`",
+        "typo.yaml:8 (document 1): Pod a: spec.tolerations[0].opreator: unknown field, expected `key`, `operator`",
     ),
     (
         "boolean.yaml",

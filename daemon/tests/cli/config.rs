@@ -40,11 +40,11 @@ fn everything_that_is_wrong_is_told_with_its_field() {
     assert_eq!(run.code, 2);
     let lines: Vec<_> = run.stderr.lines().collect();
     assert!(
-        lines[0].starts_with("error: config.yaml: parallelism: "),
+        lines[0].starts_with("error: config.yaml:3: parallelism: "),
         "{lines:?}"
     );
     assert!(
-        lines[1].starts_with("error: config.yaml: podInitialBackoffSeconds: "),
+        lines[1].starts_with("error: config.yaml:4: podInitialBackoffSeconds: "),
         "{lines:?}"
     );
 }
@@ -54,7 +54,7 @@ fn what_cannot_be_decoded_is_told_with_its_line() {
     for (text, told) in [
         (
             "profiles:\n- schedulerNames: a\n",
-            "config.yaml:4: profiles[0]: unknown field `schedulerNames`",
+            "config.yaml:4: profiles[0].schedulerNames: unknown field, expected `percentageOfNodesToScore`",
         ),
         (
             "parallelism: 3\nparallelism: 4\n",
