@@ -55,7 +55,7 @@ fn place(scheduler: &mut Scheduler, name: &str) -> Option<String> {
 }
 
 #[test]
-fn a_full_table_of_nodes_or_pods_is_refused_by_name_and_changes_nothing() {
+fn b29_a_full_table_of_nodes_or_pods_is_refused_by_name_and_changes_nothing() {
     let mut capacities = Capacities::for_size(1, 1);
     capacities.nodes = 1;
     capacities.pods = 1;

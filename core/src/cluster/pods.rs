@@ -136,14 +136,18 @@ impl Cluster {
         Ok(PodId(at))
     }
 
-    /// A bound or assumed pod keeps its node unless the object names another one.
+    /// A bound or assumed pod keeps its node unless the object names another one, or is another pod
+    /// of the same name by its UID.
     pub(crate) fn update_pod(&mut self, pod: &Pod) -> Result<PodId, ApplyError> {
         let Some(id) = self.find_pod(&pod.metadata.namespace, &pod.metadata.name) else {
             return Err(ApplyError::NotFound);
         };
         let class = self.intern_class(pod)?;
         let old = self.pods[id.index()];
-        let row = if pod.spec.node_name.is_empty() && old.row != NONE {
+        let uid = pod.metadata.uid.as_str();
+        let is_same =
+            uid.is_empty() || old.uid == 0 || selector::word_of(&self.texts, uid) == Some(old.uid);
+        let row = if is_same && pod.spec.node_name.is_empty() && old.row != NONE {
             Some(old.row)
         } else {
             self.row_of_name(&pod.spec.node_name)
@@ -168,7 +172,7 @@ impl Cluster {
         entry.node_name = words[3];
         entry.pin = words[4];
         entry.state = PodState::Pending;
-        let assumed = old.row != NONE && words[3] == 0;
+        let assumed = is_same && old.row != NONE && words[3] == 0;
         self.settle(id.0, row);
         if assumed {
             self.pods[id.index()].state = PodState::Assumed;

@@ -6,6 +6,7 @@
 //! - [`replay`]: a scheduler of the core that is fed with inputs.
 //! - [`answer`]: one answer of Berth, from the core or from the command, and how it differs.
 //! - [`cluster_list`]: a scenario as the `List` that `kubectl get -o json` would print.
+//! - [`case`]: tables of small cases with what is expected, for the core and the command.
 //! - [`generate`]: random clusters and what happens to them.
 //! - [`exact`]: requests and free room in arithmetic that cannot overflow.
 //! - [`openb`]: the openb trace as objects.
@@ -16,6 +17,7 @@
 #![allow(clippy::missing_panics_doc)]
 
 pub mod answer;
+pub mod case;
 pub mod cluster_list;
 pub mod command;
 pub mod exact;
