@@ -8,34 +8,41 @@
 use berth_test_support::command::{berth, tool};
 use serde_json::{Value, json};
 use std::io::Write;
-use std::process::Stdio;
+use std::process::{Command, Output, Stdio};
 
 /// Growth of the work when the shape doubles, at most.
 const GROWTH_MAX: f64 = 2.2;
 /// How much more the same pods may cost beside an attacker's.
 const NEIGHBOUR_MAX: f64 = 1.1;
 
+/// Runs `berth simulate` over these objects with a command whose first words are `command`'s.
+fn run(mut command: Command, objects: &[Value]) -> Output {
+    let mut child = command
+        .args(["simulate", "-f", "-", "-o", "name", "--preemption=false"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let text = json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string();
+    let mut stdin = child.stdin.take().expect("stdin is piped");
+    let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
+    let output = child.wait_with_output().expect("the command ends");
+    writer.join().expect("no panic").expect("the input is read");
+    output
+}
+
 /// Instructions of `berth simulate` over these objects; `None` without valgrind.
 fn work(objects: &[Value]) -> Option<u64> {
     let mut command = tool("valgrind", "apt-get install valgrind")?;
-    let mut child = command
+    command
         .args([
             "--tool=cachegrind",
             "--cache-sim=no",
             "--cachegrind-out-file=/dev/null",
         ])
-        .arg(berth().get_program())
-        .args(["simulate", "-f", "-", "-o", "name", "--preemption=false"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("valgrind starts");
-    let text = json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string();
-    let mut stdin = child.stdin.take().expect("stdin is piped");
-    let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
-    let output = child.wait_with_output().expect("valgrind ends");
-    writer.join().expect("no panic").expect("the input is read");
+        .arg(berth().get_program());
+    let output = run(command, objects);
     let stderr = String::from_utf8_lossy(&output.stderr);
     let code = output.status.code();
     assert!(matches!(code, Some(0 | 1)), "{code:?}: {stderr}");
@@ -49,8 +56,19 @@ fn work(objects: &[Value]) -> Option<u64> {
     Some(digits.parse().expect("a count"))
 }
 
+/// The command ends by itself at this size: every pod has its answer, or the input is refused aloud.
+fn ends_well(objects: &[Value]) {
+    let output = run(berth(), objects);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    match output.status.code() {
+        Some(0 | 1) => assert!(!output.stdout.is_empty()),
+        Some(2) => assert!(stderr.contains("too large"), "{stderr}"),
+        code => panic!("{code:?}: {stderr}"),
+    }
+}
+
 /// Checks the growth from `n` to 2n to 4n.
-fn grows_linearly(n: usize, shape: impl Fn(usize) -> Vec<Value>) {
+fn grows_linearly(n: usize, shape: fn(usize) -> Vec<Value>) {
     let mut counts = Vec::new();
     for n in [n, 2 * n, 4 * n] {
         let Some(count) = work(&shape(n)) else {
@@ -66,14 +84,14 @@ fn grows_linearly(n: usize, shape: impl Fn(usize) -> Vec<Value>) {
     }
 }
 
-fn node(name: &str, labels: Value) -> Value {
+fn node(name: &str, labels: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels},
         "status": {"allocatable": {"cpu": "10000", "memory": "10Ti", "pods": "100000"}}})
 }
 
 fn nodes() -> Vec<Value> {
     ["n1", "n2", "n3"]
-        .map(|name| node(name, json!({"kubernetes.io/hostname": name, "zone": name})))
+        .map(|name| node(name, &json!({"kubernetes.io/hostname": name, "zone": name})))
         .into()
 }
 
@@ -113,17 +131,54 @@ fn anti_affinity(kind: &str, terms: Value) -> Value {
     json!({"affinity": {"podAntiAffinity": {kind: terms}}})
 }
 
+fn required_affinity(terms: Value) -> Value {
+    json!({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}})
+}
+
 fn node_affinity(terms: Value) -> Value {
     json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
         {"nodeSelectorTerms": terms}}}})
 }
 
-#[test]
-fn b18_preferred_anti_affinity_terms() {
-    grows_linearly(500, |n| {
-        let terms = pod_terms(n).map(|term| json!({"weight": 1, "podAffinityTerm": term}));
-        with(anti_affinity("preferred", terms.collect()))
-    });
+/// Declares for each shape a test of its growth, from the first figure on, and one at the figure of
+/// its row.
+macro_rules! shapes {
+    ($($name:ident $n:literal $full:literal;)+) => {
+        mod growth {
+            $(#[test] fn $name() { super::grows_linearly($n, super::$name); })+
+        }
+        mod full_size {
+            $(#[test] fn $name() { super::ends_well(&super::$name($full)); })+
+        }
+    };
+}
+
+shapes! {
+    b18_preferred_anti_affinity_terms 500 20_000;
+    b18_required_affinity_terms 300 20_000;
+    b19_required_anti_affinity_terms 100 9_000;
+    b20_tolerations 1_000 40_000;
+    b20_taints_and_tolerations 300 5_000;
+    b21_spread_constraints_with_keys_of_their_own 100 8_000;
+    b21_required_affinity_with_keys_of_its_own 60 8_000;
+    b22_values_of_an_expression 1_000 20_000;
+    b22_terms_with_a_hundred_expressions 20 1_000;
+    b23_containers 250 3_000;
+    b23_host_ports 500 20_000;
+    b23_labels_and_what_selects_them 500 10_000;
+    b24_extended_resources 250 5_000;
+    b26_zones_of_one_node_each 250 20_000;
+    b27_annotations 20_000 1_400_000;
+    b28_images_of_a_node 500 100_000;
+}
+
+fn b18_preferred_anti_affinity_terms(n: usize) -> Vec<Value> {
+    let terms = pod_terms(n).map(|term| json!({"weight": 1, "podAffinityTerm": term}));
+    with(anti_affinity("preferred", terms.collect()))
+}
+
+fn b18_required_affinity_terms(n: usize) -> Vec<Value> {
+    with(required_affinity(pod_terms(n).collect()))
 }
 
 /// Twenty pods with so many required terms each.
@@ -135,180 +190,150 @@ fn repelling(n: usize) -> impl Iterator<Item = Value> {
     })
 }
 
-#[test]
-fn b19_required_anti_affinity_terms() {
-    grows_linearly(100, |n| {
-        let mut objects = nodes();
-        objects.extend(repelling(n));
-        objects
-    });
+fn b19_required_anti_affinity_terms(n: usize) -> Vec<Value> {
+    let mut objects = nodes();
+    objects.extend(repelling(n));
+    objects
 }
 
 #[test]
 fn b19_plain_pods_do_not_pay_for_required_terms() {
-    let cost_of_plain_pods = |attackers: &dyn Fn() -> Vec<Value>| {
-        let mut objects = nodes();
-        objects.extend(attackers());
-        let without = work(&objects)?;
-        objects.extend((0..100).map(|i| pod(&format!("plain-{i}"), json!({}))));
-        Some(work(&objects)?.saturating_sub(without) as f64)
+    // What the second hundred of plain pods costs.
+    let cost_of_plain_pods = |attackers: &[Value]| {
+        let [few, many] = [100, 200].map(|plain| {
+            let mut objects = nodes();
+            objects.extend_from_slice(attackers);
+            objects.extend((0..plain).map(|i| pod(&format!("plain-{i}"), json!({}))));
+            work(&objects)
+        });
+        Some(many?.saturating_sub(few?) as f64)
     };
-    let Some(alone) = cost_of_plain_pods(&Vec::new) else {
+    let Some(alone) = cost_of_plain_pods(&[]) else {
         return;
     };
-    let beside = cost_of_plain_pods(&|| repelling(400).collect()).expect("valgrind is there");
+    let attackers: Vec<Value> = repelling(400).collect();
+    let beside = cost_of_plain_pods(&attackers).expect("valgrind is there");
     println!("100 plain pods: {alone} instructions alone, {beside} beside 20 pods of 400 terms");
     assert!(beside <= alone * NEIGHBOUR_MAX, "{alone}, {beside}");
 }
 
-#[test]
-fn b20_tolerations() {
-    let tolerations = |n| json!({"tolerations": list(n, |i| json!({"key": format!("k{i}"), "operator": "Exists"}))});
-    grows_linearly(1000, |n| with(tolerations(n)));
+fn tolerations(n: usize) -> Value {
+    list(n, |i| json!({"key": format!("k{i}"), "operator": "Exists"}))
 }
 
-#[test]
-fn b20_taints_and_tolerations() {
-    grows_linearly(300, |n| {
-        let tolerations = list(n, |i| json!({"key": format!("k{i}"), "operator": "Exists"}));
-        let mut objects = with(json!({"tolerations": tolerations}));
-        objects[0]["spec"] = json!({"taints": list(n, |i| {
-            json!({"key": format!("k{}", n - 1 - i), "effect": "NoSchedule"})
-        })});
-        objects
-    });
+fn b20_tolerations(n: usize) -> Vec<Value> {
+    with(json!({"tolerations": tolerations(n)}))
 }
 
-#[test]
-fn b21_spread_constraints_with_keys_of_their_own() {
-    grows_linearly(200, |n| {
-        with(json!({"topologySpreadConstraints": list(n, |i| json!({
-            "maxSkew": 1, "topologyKey": format!("key-{i}"), "whenUnsatisfiable": "ScheduleAnyway",
+fn b20_taints_and_tolerations(n: usize) -> Vec<Value> {
+    let mut objects = b20_tolerations(n);
+    objects[0]["spec"] = json!({"taints": list(n, |i| {
+        json!({"key": format!("k{}", n - 1 - i), "effect": "NoSchedule"})
+    })});
+    objects
+}
+
+fn b21_spread_constraints_with_keys_of_their_own(n: usize) -> Vec<Value> {
+    with(json!({"topologySpreadConstraints": list(n, |i| json!({
+        "maxSkew": 1, "topologyKey": format!("key-{i}"), "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": {"app": "x"}},
+    }))}))
+}
+
+fn b21_required_affinity_with_keys_of_its_own(n: usize) -> Vec<Value> {
+    let mut terms: Vec<Value> = pod_terms(n).collect();
+    for (i, term) in terms.iter_mut().enumerate() {
+        term["topologyKey"] = json!(format!("key-{i}"));
+    }
+    with(required_affinity(json!(terms)))
+}
+
+fn b22_values_of_an_expression(n: usize) -> Vec<Value> {
+    let values = list(n, |i| json!(format!("v{i}")));
+    let expression = json!({"key": "zone", "operator": "In", "values": values});
+    with(node_affinity(json!([{"matchExpressions": [expression]}])))
+}
+
+fn b22_terms_with_a_hundred_expressions(n: usize) -> Vec<Value> {
+    let mut expressions: Vec<Value> = (0..99)
+        .map(|i| json!({"key": format!("k{i}"), "operator": "DoesNotExist"}))
+        .collect();
+    // No term matches, so all are looked at to their end.
+    expressions.push(json!({"key": "zone", "operator": "In", "values": ["nowhere"]}));
+    with(node_affinity(list(
+        n,
+        |_| json!({"matchExpressions": expressions}),
+    )))
+}
+
+fn b23_containers(n: usize) -> Vec<Value> {
+    with(json!({"containers": list(n, |i| json!({
+        "name": format!("c{i}"), "image": format!("image-{i}"),
+        "resources": {"requests": {"cpu": "1m"}},
+    }))}))
+}
+
+fn b23_host_ports(n: usize) -> Vec<Value> {
+    let ports = |first: usize| {
+        let ports = list(n, |i| json!({"containerPort": 1, "hostPort": first + i}));
+        json!({"containers": [{"name": "c", "ports": ports}]})
+    };
+    // On one node, so that each of the ports meets the others'.
+    let mut objects = vec![nodes().remove(0)];
+    objects.extend([pod("one", ports(1)), pod("two", ports(30_000))]);
+    objects
+}
+
+fn b23_labels_and_what_selects_them(n: usize) -> Vec<Value> {
+    let absent = list(
+        n,
+        |i| json!({"key": format!("absent-{i}"), "operator": "DoesNotExist"}),
+    );
+    let term = json!({"topologyKey": "zone", "labelSelector": {"matchExpressions": absent}});
+    let mut shape = pod("shape", anti_affinity("required", json!([term])));
+    shape["metadata"]["labels"] = map(n, |i| (format!("l{i}"), json!("v")));
+    let mut objects = nodes();
+    objects.push(shape);
+    objects
+}
+
+fn b24_extended_resources(n: usize) -> Vec<Value> {
+    let requests = map(n, |i| (format!("example.com/r{i}"), json!("1")));
+    let resources = json!({"requests": requests, "limits": requests});
+    with(json!({"containers": [{"name": "c", "resources": resources}]}))
+}
+
+fn b26_zones_of_one_node_each(n: usize) -> Vec<Value> {
+    let node = |i| {
+        let zone = format!("z{i}");
+        let labels = json!({"topology.kubernetes.io/zone": zone, "zone": zone});
+        node(&format!("n{i}"), &labels)
+    };
+    let mut objects: Vec<Value> = (0..n).map(node).collect();
+    objects.push(pod(
+        "spread",
+        json!({"topologySpreadConstraints": [{
+            "maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
             "labelSelector": {"matchLabels": {"app": "x"}},
-        }))}))
-    });
+        }]}),
+    ));
+    objects
 }
 
-#[test]
-fn b22_values_of_an_expression() {
-    grows_linearly(1000, |n| {
-        let values = list(n, |i| json!(format!("v{i}")));
-        let expression = json!({"key": "zone", "operator": "In", "values": values});
-        with(node_affinity(json!([{"matchExpressions": [expression]}])))
-    });
+fn b27_annotations(n: usize) -> Vec<Value> {
+    let mut objects = with(json!({}));
+    objects[3]["metadata"]["annotations"] = json!({"a": "x".repeat(n)});
+    objects
 }
 
-#[test]
-fn b22_terms_with_a_hundred_expressions() {
-    grows_linearly(20, |n| {
-        let term = json!({"matchExpressions": list(100, |i| json!({
-            "key": format!("k{i}"), "operator": "DoesNotExist"}))});
-        let last =
-            json!({"matchExpressions": [{"key": "zone", "operator": "In", "values": ["n9"]}]});
-        // No term matches, so all are looked at.
-        let refused = |_| {
-            let mut term = term.clone();
-            let expressions = term["matchExpressions"].as_array_mut().expect("a list");
-            expressions.extend(last["matchExpressions"].as_array().expect("a list").clone());
-            term
-        };
-        with(node_affinity(list(n, refused)))
+fn b28_images_of_a_node(n: usize) -> Vec<Value> {
+    let long = "x".repeat(100);
+    let mut objects = with(json!({"containers": [{"name": "c", "image": "image-7"}]}));
+    objects[0]["status"]["images"] = list(n, |i| {
+        json!({
+            "names": [format!("image-{i}:latest"), format!("Registry.example:5000/{long}/{i}")],
+            "sizeBytes": 1_000_000,
+        })
     });
-}
-
-#[test]
-fn b23_containers() {
-    grows_linearly(250, |n| {
-        with(json!({"containers": list(n, |i| json!({
-            "name": format!("c{i}"), "image": format!("image-{i}"),
-            "resources": {"requests": {"cpu": "1m"}},
-        }))}))
-    });
-}
-
-#[test]
-fn b23_host_ports() {
-    grows_linearly(500, |n| {
-        let ports = |first: usize| {
-            let ports = list(n, |i| json!({"containerPort": 1, "hostPort": first + i}));
-            json!({"containers": [{"name": "c", "ports": ports}]})
-        };
-        // On one node, so that each of the ports meets the others'.
-        let mut objects = vec![nodes().remove(0)];
-        objects.extend([pod("one", ports(1)), pod("two", ports(30_000))]);
-        objects
-    });
-}
-
-#[test]
-fn b23_labels_and_what_selects_them() {
-    grows_linearly(500, |n| {
-        let mut shape = pod(
-            "shape",
-            anti_affinity(
-                "required",
-                json!([{"topologyKey": "zone", "labelSelector": {
-                    "matchExpressions": list(n, |i| json!({
-                        "key": format!("absent-{i}"), "operator": "DoesNotExist"})),
-                }}]),
-            ),
-        );
-        shape["metadata"]["labels"] = map(n, |i| (format!("l{i}"), json!("v")));
-        let mut objects = nodes();
-        objects.push(shape);
-        objects
-    });
-}
-
-#[test]
-fn b24_extended_resources() {
-    grows_linearly(250, |n| {
-        let requests = map(n, |i| (format!("example.com/r{i}"), json!("1")));
-        with(json!({"containers": [{"name": "c", "resources": {
-            "requests": requests.clone(), "limits": requests}}]}))
-    });
-}
-
-#[test]
-fn b26_zones_of_one_node_each() {
-    grows_linearly(250, |n| {
-        let mut objects: Vec<Value> = (0..n)
-            .map(|i| {
-                let zone = format!("z{i}");
-                let labels = json!({"topology.kubernetes.io/zone": zone, "zone": zone});
-                node(&format!("n{i}"), labels)
-            })
-            .collect();
-        objects.push(pod(
-            "spread",
-            json!({"topologySpreadConstraints": [{
-                "maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
-                "labelSelector": {"matchLabels": {"app": "x"}},
-            }]}),
-        ));
-        objects
-    });
-}
-
-#[test]
-fn b27_annotations() {
-    grows_linearly(20_000, |n| {
-        let mut objects = with(json!({}));
-        objects[3]["metadata"]["annotations"] = json!({"a": "x".repeat(n)});
-        objects
-    });
-}
-
-#[test]
-fn b28_images_of_a_node() {
-    grows_linearly(500, |n| {
-        let mut objects = with(json!({"containers": [{"name": "c", "image": "image-7"}]}));
-        objects[0]["status"]["images"] = list(n, |i| {
-            json!({
-                "names": [format!("image-{i}:latest"), format!("Registry.example:5000/{}/{i}", "x".repeat(500))],
-                "sizeBytes": 1_000_000,
-            })
-        });
-        objects
-    });
+    objects
 }

@@ -153,3 +153,60 @@ fn b51_another_uid_is_another_pod() {
     replay.add_pod(&with_uid("two"));
     assert_eq!(replay.scheduler.state_hash(), before);
 }
+
+/// So many pods, one after another, each with a label value that no pod had before.
+#[test]
+fn b25_the_texts_of_pods_that_are_gone_are_given_back() {
+    let mut replay = replay(&["n1"]);
+    let texts = replay.scheduler.capacities().texts;
+    let empty = replay.scheduler.state_hash();
+    for number in 0..2 * texts {
+        let mut pod = pod("p", json!({}));
+        pod["metadata"]["labels"] = json!({"id": format!("value-{number}")});
+        let id = replay.add_pod(&pod);
+        replay.scheduler.schedule(id);
+        replay.remove_pod(&pod);
+    }
+    assert_eq!(replay.scheduler.state_hash(), empty);
+}
+
+#[test]
+fn b27_annotations_and_managed_fields_take_no_room() {
+    let plain = pod("p", json!({}));
+    let mut large = plain.clone();
+    let text = "x".repeat(1_400_000);
+    large["metadata"]["annotations"] = json!({"a": text});
+    large["metadata"]["managedFields"] = json!([{"manager": text}]);
+    assert_eq!(object("Pod", &large), object("Pod", &plain));
+}
+
+#[test]
+fn b28_image_names_are_equal_in_every_form_upstream_takes() {
+    let mut replay = replay(&["n2"]);
+    let mut n1 = node("n1");
+    let digest = format!("registry.example:5000/a/web@sha256:{}", "0".repeat(64));
+    n1["status"]["images"] = json!([
+        {"names": [digest, "registry.example:5000/a/web:latest", "UPPER/Case:1"], "sizeBytes": 900_000_000},
+    ]);
+    replay.add("Node", &n1);
+    for (image, is_there) in [
+        ("registry.example:5000/a/web", true),
+        ("registry.example:5000/a/web:latest", true),
+        (digest.as_str(), true),
+        ("UPPER/Case:1", true),
+        ("upper/case:1", false),
+        ("registry.example:5000/a/web:other", false),
+    ] {
+        let mut pod = pod("p", json!({}));
+        pod["spec"]["containers"][0]["image"] = json!(image);
+        let id = replay.add_pod(&pod);
+        let decision = replay.scheduler.schedule(id);
+        let scores = replay
+            .answer(&decision)
+            .scores
+            .expect("two nodes are scored");
+        let score = scores.iter().find(|score| score.node == "n1").expect("n1");
+        assert_eq!(score.plugins["ImageLocality"] > 0, is_there, "{image}");
+        replay.remove_pod(&pod);
+    }
+}

@@ -81,7 +81,7 @@ mod toleration;
 pub use quantity::Quantity;
 #[cfg(feature = "objects")]
 pub use {
-    capacity::{Capacities, CapacityExceeded},
+    capacity::{BYTES_MAX, Capacities, CapacityExceeded, TOPOLOGY_KEYS_MAX},
     decision::{AttemptError, Decision, DecisionRecord, Detail, NodeScore, Outcome, PodResult},
     scheduler::{
         ApplyError, Change, CreateError, Fidelity, NodeSearch, NodeView, Options, Scheduler, Ties,

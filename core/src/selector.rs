@@ -21,20 +21,39 @@ const LESS: Word = 5;
 const NOTHING: Word = 0;
 const REQUIREMENTS: Word = 1;
 
-/// Labels of a pod, node or namespace: pairs of key and value.
+/// Labels of a pod, node or namespace: pairs of key and value, sorted by the key's word.
 #[derive(Clone, Copy)]
 pub(crate) struct LabelsView<'a>(pub(crate) &'a [Word]);
 
 impl LabelsView<'_> {
     pub(crate) fn value(self, key: Word) -> Option<Word> {
-        self.0
-            .chunks_exact(2)
-            .find(|pair| pair[0] == key)
-            .map(|pair| pair[1])
+        let (pairs, _) = self.0.as_chunks::<2>();
+        let at = if pairs.len() <= FEW_LABELS {
+            pairs.iter().position(|[own, _]| *own == key)
+        } else {
+            pairs.binary_search_by_key(&key, |[own, _]| *own).ok()
+        };
+        at.and_then(|at| pairs.get(at)).map(|[_, value]| *value)
     }
 }
 
+/// So many labels are looked through one by one, which is faster than halving.
+const FEW_LABELS: usize = 16;
+
+/// Labels to be looked up by [`LabelsView::value`].
 pub(crate) fn write_labels(
+    writer: &mut Writer,
+    texts: &mut Texts,
+    labels: &Labels,
+) -> Result<(), CapacityExceeded> {
+    let at = writer.len();
+    write_pairs(writer, texts, labels)?;
+    writer.sort::<2>(texts, at);
+    Ok(())
+}
+
+/// Pairs that must all hold, in the order of their keys' texts.
+pub(crate) fn write_pairs(
     writer: &mut Writer,
     texts: &mut Texts,
     labels: &Labels,
@@ -386,4 +405,26 @@ pub(crate) fn pairs_hold(pairs: &[Word], labels: LabelsView<'_>) -> bool {
 /// The word of an interned text, or one that no label has.
 pub(crate) fn word_of(texts: &Texts, text: &str) -> Option<Word> {
     texts.find(text).map(text_word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeMap;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Fewer and more of them than are looked through one by one.
+        #[test]
+        fn a_label_is_found_however_many_there_are(
+            labels in proptest::collection::btree_map(0..200_u32, 0..9_u32, 0..64),
+        ) {
+            let words: Vec<Word> = labels.iter().flat_map(|(key, value)| [*key, *value]).collect();
+            for key in 0..200 {
+                let value = LabelsView(&words).value(key);
+                prop_assert_eq!(value, BTreeMap::get(&labels, &key).copied());
+            }
+        }
+    }
 }

@@ -1,8 +1,8 @@
 //! Capacities that an input needs.
 
-use super::Capacities;
-use crate::object::{NodeSelectorTerm, Object, Pod, Requirement};
-use alloc::collections::BTreeSet;
+use super::{Capacities, TOPOLOGY_KEYS_MAX};
+use crate::object::{NodeSelectorTerm, Object, Pod, PodAffinityTerm, Requirement};
+use alloc::collections::{BTreeMap, BTreeSet};
 use core::hash::{BuildHasher, Hash, Hasher};
 use foldhash::fast::FixedState;
 
@@ -91,6 +91,10 @@ struct Measure {
     class_words: u64,
     terms: u64,
     term_words: u64,
+    live_words: u64,
+    /// Labels of nodes by key, and the keys that pods name as topology.
+    node_labels: BTreeMap<u64, u64>,
+    topology_keys: BTreeSet<u64>,
     /// Words of the largest record.
     largest: u64,
     node_words: u64,
@@ -119,6 +123,7 @@ impl Measure {
                 for (key, value) in &meta.labels {
                     self.text(key);
                     self.text(value);
+                    *self.node_labels.entry(hash(key)).or_default() += 1;
                 }
                 for taint in &node.spec.taints {
                     self.text(&taint.key);
@@ -226,10 +231,14 @@ impl Measure {
             .sum::<usize>();
         words += spec.volumes.len() + spec.node_selector.as_ref().map_or(0, |own| own.len() * 2);
         let mut terms = spec.topology_spread_constraints.len().max(2);
+        self.live_words += terms as u64 * 6;
         for constraint in &spec.topology_spread_constraints {
-            words += 8
+            let own = 8
                 + constraint.label_selector.as_ref().map_or(0, selector_words)
                 + constraint.match_label_keys.len() * 4;
+            self.topology_keys.insert(hash(&constraint.topology_key));
+            self.term_words += blocks(own);
+            words += own;
         }
         if let Some(affinity) = &spec.affinity {
             if let Some(node) = &affinity.node_affinity {
@@ -247,16 +256,28 @@ impl Measure {
             {
                 let preferred = side.preferred.iter().map(|own| &own.pod_affinity_term);
                 for term in side.required.iter().chain(preferred) {
+                    let own = affinity_term_words(term);
+                    // One that the pod carries, and one of pods that it matches.
                     terms += 2;
-                    words += 12 + term.namespaces.len();
-                    words += term.label_selector.as_ref().map_or(0, selector_words);
-                    words += term.namespace_selector.as_ref().map_or(0, selector_words);
+                    self.term_words += 2 * blocks(own);
+                    self.live_words += 3;
+                    self.topology_keys.insert(hash(&term.topology_key));
+                    words += own;
                 }
             }
+            if let Some(affinity) = &affinity.pod_affinity {
+                // Pods that match all of them, once for each key.
+                let required = || affinity.required.iter();
+                let keys: BTreeSet<&str> =
+                    required().map(|own| own.topology_key.as_str()).collect();
+                let all = required().map(affinity_term_words).sum();
+                self.term_words += blocks(all) * keys.len() as u64;
+            }
         }
+        // Default constraints are not written in the pod.
+        self.term_words += 2 * blocks(64);
         self.class_words += blocks(words);
         self.terms += terms as u64;
-        self.term_words += blocks(words) * terms as u64;
         self.largest = self.largest.max(words as u64 * 2);
     }
 
@@ -272,13 +293,17 @@ impl Measure {
             .min(classes + 1);
         // A pod raises a count in the terms of its own kind; those of other kinds are the guess.
         let term_counts = self.pods * 8 + self.terms * 8;
+        let domains = self.topology_keys.iter();
+        let domains = domains
+            .filter_map(|key| self.node_labels.get(key))
+            .sum::<u64>();
         Capacities {
             nodes: whole(nodes),
             pods: whole(self.pods.max(1)),
             classes: narrow(classes + 16),
             class_words: margin(self.class_words) + 4096,
             live_classes: whole(live),
-            live_words: narrow(classes * 32 + 4096),
+            live_words: narrow(classes * 32 + self.live_words + 4096),
             texts: narrow(
                 self.texts.len() as u64 + self.resources.len() as u64 + classes * 4 + 256,
             ),
@@ -286,8 +311,9 @@ impl Measure {
             node_words: margin(self.node_words) + 1024,
             record_words: narrow(self.largest + 4096),
             resources: whole(self.resources.len() as u64) + FEW / 4,
-            topology_keys: FEW / 2,
-            domains: narrow(nodes * 2 + 1024),
+            topology_keys: (whole(self.topology_keys.len() as u64) + FEW / 2)
+                .min(TOPOLOGY_KEYS_MAX),
+            domains: narrow(domains + nodes * 2 + 1024),
             terms: narrow(self.terms + 256),
             term_words: margin(self.term_words) + 4096,
             term_counts: narrow(term_counts + 1024),
@@ -321,5 +347,11 @@ fn selector_words(selector: &crate::object::LabelSelector) -> usize {
 }
 
 fn term_words(term: &NodeSelectorTerm) -> usize {
-    4 + requirement_words(&term.match_expressions) + term.match_fields.len() * 3
+    4 + requirement_words(&term.match_expressions) + requirement_words(&term.match_fields)
+}
+
+fn affinity_term_words(term: &PodAffinityTerm) -> usize {
+    12 + term.namespaces.len()
+        + term.label_selector.as_ref().map_or(0, selector_words)
+        + term.namespace_selector.as_ref().map_or(0, selector_words)
 }

@@ -518,16 +518,14 @@ impl Cluster {
 
     fn link_ports(&mut self, id: ClassId, links: &mut ClassLinks) -> Result<(), CapacityExceeded> {
         let class = self.classes.view(id);
+        // Each of them once: a pod's own ports do not meet each other.
         for port in class.section(Section::Ports).chunks_exact(3) {
             if let Err(full) = self.writer.copy(&mut self.texts, port) {
                 self.writer.clear(&mut self.texts);
                 return Err(full);
             }
             let (port, _) = self.writer.finish(&mut self.ports, &mut self.texts)?;
-            // A pod's own ports do not meet each other: one entry each.
-            if self.links.values(links.ports).any(|own| own == port) {
-                self.ports.release(port, &mut self.texts);
-            } else if let Err(full) = self.links.push(&mut links.ports, port) {
+            if let Err(full) = self.links.push(&mut links.ports, port) {
                 self.ports.release(port, &mut self.texts);
                 return Err(full);
             }

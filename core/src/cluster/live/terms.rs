@@ -11,14 +11,15 @@ use crate::intern::text_word;
 use crate::selector;
 
 impl Cluster {
-    /// Gives back the terms that the scratch list names, so many of each kind.
+    /// Gives back the terms that the scratch list names, so many of each kind. The last one is the
+    /// first in the chains of the classes that raise it, so it goes first.
     pub(super) fn release_scratch(&mut self, lengths: [u32; 4]) {
-        let mut at = 0;
-        for (list, words) in [CONSTRAINT_WORDS, GROUP_WORDS, GROUP_WORDS, PREFERRED_WORDS]
-            .into_iter()
-            .enumerate()
-        {
+        let sizes = [CONSTRAINT_WORDS, GROUP_WORDS, GROUP_WORDS, PREFERRED_WORDS];
+        let all = lengths.iter().zip(sizes);
+        let mut at: usize = all.map(|(length, words)| *length as usize * words).sum();
+        for (list, words) in sizes.into_iter().enumerate().rev() {
             for _ in 0..lengths[list] {
+                at -= words;
                 let item: [u32; 5] = core::array::from_fn(|word| {
                     self.live.scratch.get(at + word).copied().unwrap_or(0)
                 });
@@ -30,7 +31,6 @@ impl Cluster {
                 } else {
                     self.release_term(TermId(item[0]));
                 }
-                at += words;
             }
         }
     }
@@ -156,6 +156,12 @@ impl Cluster {
                     term => (0, term),
                 };
                 let label = term.first().copied().unwrap_or(0);
+                // One group a key: it holds all terms, so it is not written once for each.
+                let key = self.topology.find(label).map(|key| key.0);
+                let (own, _) = self.live.scratch[first..].as_chunks::<2>();
+                if list == 1 && key.is_some_and(|key| own.iter().any(|[_, own]| *own == key)) {
+                    continue;
+                }
                 let written = self.writer.number(kind::GROUP).and_then(|()| {
                     self.writer.copy(&mut self.texts, &[label])?;
                     if list == 1 {
@@ -169,14 +175,6 @@ impl Cluster {
                     return Err(full);
                 }
                 let term = self.intern_term()?;
-                let seen = list == 1
-                    && self.live.scratch[first..]
-                        .chunks_exact(2)
-                        .any(|own| own[0] == term.0);
-                if seen {
-                    self.release_term(term);
-                    continue;
-                }
                 let key = self.terms.key(term).unwrap_or(KeyId(0));
                 let weight = sign * weight.cast_signed();
                 let words = [term.0, key.0, weight.cast_unsigned()];
