@@ -164,13 +164,17 @@ proptest! {
                 naive::exceeds(request.spec[resource], allocatable, block.requested[resource][lane])
             });
             prop_assert_eq!(over & 1 << lane != 0, exceeds, "filter of {:?}", cells[lane]);
+            prop_assert_eq!(word::exceeds(&block, &request, lane), exceeds, "lane {}", lane);
             for (how, out) in &fits {
                 let expected = naive_fit(&block, lane, &request, *how, weights);
                 prop_assert_eq!(i64::from(out[lane]), expected, "{:?} of {:?}", how, cells[lane]);
+                let one = word::fit_score(&block, &request, *how, weights, lane);
+                prop_assert_eq!(one, out[lane], "{:?} of lane {}", how, lane);
             }
             let with = naive_balance(&block, lane, request.status);
             let expected = naive::balance_score(with, naive_balance(&block, lane, [0, 0]));
             prop_assert_eq!(i64::from(balance[lane]), expected, "balance of {:?}", cells[lane]);
+            prop_assert_eq!(word::balance_score(&block, &request, lane), balance[lane]);
         }
     }
 }

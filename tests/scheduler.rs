@@ -3,8 +3,8 @@
 use berth_core::object::config::KubeSchedulerConfiguration;
 use berth_core::object::{Namespace, Node, Object, Pod, Service, Workload};
 use berth_core::{
-    ApplyError, AttemptError, Capacities, CapacityExceeded, Change, Detail, Fidelity, Options,
-    Outcome, PodResult, Scheduler,
+    ApplyError, AttemptError, Capacities, Change, Detail, Fidelity, Options, Outcome, PodResult,
+    Scheduler,
 };
 use serde_json::{Value, json};
 
@@ -52,126 +52,6 @@ fn place(scheduler: &mut Scheduler, name: &str) -> Option<String> {
         .expect("the pod was added");
     let decision = scheduler.schedule(id);
     scheduler.record(&decision, Detail::None).node
-}
-
-#[test]
-fn b29_a_full_table_of_nodes_or_pods_is_refused_by_name_and_changes_nothing() {
-    let mut capacities = Capacities::for_size(1, 1);
-    capacities.nodes = 1;
-    capacities.pods = 1;
-    let mut scheduler = scheduler(capacities);
-    add(&mut scheduler, &node("n1"));
-    add(&mut scheduler, &pod("a", &json!({})));
-    let before = scheduler.state_hash();
-    for (object, which) in [(node("n2"), "nodes"), (pod("b", &json!({})), "pods")] {
-        let refused = ApplyError::Capacity(CapacityExceeded { which, limit: 1 });
-        assert_eq!(scheduler.apply(Change::Added, &object), Err(refused));
-        assert_eq!(scheduler.state_hash(), before);
-    }
-}
-
-#[test]
-fn every_small_table_refuses_aloud_and_grows_by_its_name() {
-    let busy = json!({
-        "nodeSelector": {"disk": "ssd"},
-        "tolerations": [{"key": "a", "value": "b"}],
-        "containers": [{
-            "name": "c", "image": "web",
-            "ports": [{"hostPort": 80}],
-            "resources": {"requests": {"cpu": "1", "example.com/a": "1"}},
-        }],
-        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
-            {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "x"}}},
-        ]}},
-        "topologySpreadConstraints": [{
-            "maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
-            "labelSelector": {"matchLabels": {"app": "busy"}},
-        }],
-    });
-    let mut labels = json!({"zone": "z1", "disk": "ssd"});
-    labels["kubernetes.io/hostname"] = json!("n1");
-    let tiny = Capacities {
-        nodes: 1,
-        pods: 2,
-        ..Capacities::for_size(1, 2)
-    };
-    let mut smallest = tiny;
-    let limits: [&mut u32; 14] = [
-        &mut smallest.classes,
-        &mut smallest.live_classes,
-        &mut smallest.live_words,
-        &mut smallest.texts,
-        &mut smallest.record_words,
-        &mut smallest.resources,
-        &mut smallest.topology_keys,
-        &mut smallest.domains,
-        &mut smallest.terms,
-        &mut smallest.term_counts,
-        &mut smallest.links,
-        &mut smallest.ports,
-        &mut smallest.port_counts,
-        &mut smallest.images,
-    ];
-    for limit in limits {
-        *limit = 1;
-    }
-    smallest.class_words = 1;
-    smallest.text_bytes = 4;
-    smallest.node_words = 1;
-    smallest.term_words = 1;
-    let mut refused = Vec::new();
-    for _ in 0..200 {
-        let attempt = || -> Result<bool, String> {
-            let config = KubeSchedulerConfiguration::default();
-            let mut scheduler = Scheduler::new(&config, Options::default(), smallest)
-                .map_err(|error| error.to_string())?;
-            let mut all = vec![with_labels("n1", &labels), pod("busy", &busy)];
-            while !all.is_empty() {
-                let before = scheduler.state_hash();
-                let object = all.remove(0);
-                if let Err(error) = scheduler.apply(Change::Added, &object) {
-                    assert_eq!(scheduler.state_hash(), before, "{error} left a trace");
-                    return Err(error.to_string());
-                }
-            }
-            let id = scheduler
-                .find_pod("default", "busy")
-                .expect("the pod was added");
-            let before = scheduler.state_hash();
-            match scheduler.schedule(id).outcome {
-                Outcome::Error(AttemptError::Capacity(full)) => {
-                    assert_eq!(scheduler.state_hash(), before, "{full} left a trace");
-                    Err(full.to_string())
-                }
-                outcome => Ok(matches!(
-                    outcome,
-                    Outcome::Scheduled(_) | Outcome::Unschedulable
-                )),
-            }
-        };
-        match attempt() {
-            Ok(decided) => {
-                assert!(decided);
-                for which in ["texts", "text_bytes", "node_words", "term_words"] {
-                    assert!(
-                        refused.iter().any(|text: &String| text.contains(which)),
-                        "{which}"
-                    );
-                }
-                return;
-            }
-            Err(text) => {
-                let which = text
-                    .split('`')
-                    .nth(1)
-                    .unwrap_or_else(|| panic!("{text}"))
-                    .to_owned();
-                smallest = smallest.grown(&which);
-                refused.push(text);
-            }
-        }
-    }
-    panic!("growing what was refused never sufficed: {refused:?}");
 }
 
 #[test]

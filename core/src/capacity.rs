@@ -5,14 +5,15 @@
 mod measure;
 
 use crate::arena::Arena;
-use crate::class::Class;
+use crate::class::{Class, Compiler};
 use crate::cluster::count::Counts;
+use crate::cluster::journal::Journal;
 use crate::cluster::link::Links;
 use crate::cluster::live::Live;
 use crate::cluster::order::Order;
 use crate::cluster::owner::Objects;
 use crate::cluster::topology::Topology;
-use crate::cluster::{ClassLinks, NodeRow, PodRow, Resources};
+use crate::cluster::{ClassLinks, NodeRow, PROFILE_RECORDS, PROFILE_WORDS, PodRow, Resources};
 use crate::cycle::Scratch;
 use crate::intern::index_bytes;
 use crate::kernel::NodeBlock;
@@ -157,6 +158,8 @@ impl Capacities {
             + records_bytes(nodes * 2 + 2, self.node_words)
             + records_bytes(self.texts as u64, self.text_bytes / 4)
             + self.record_words as u64 * 4
+            + Compiler::bytes(self.resources as u64)
+            + records_bytes(PROFILE_RECORDS as u64, PROFILE_WORDS)
             + Resources::bytes(self.resources as u64, rows)
             + Order::bytes(rows)
             + Topology::bytes(rows, self.topology_keys as u64, self.domains as u64)
@@ -178,6 +181,7 @@ impl Capacities {
             + Objects::bytes(self.objects as u64)
             + records_bytes(self.objects as u64, self.object_words)
             + Live::bytes(self, rows)
+            + Journal::bytes(self)
             + Scratch::bytes(rows, self.domains as u64 + 1, self.topology_keys as u64)
     }
 }

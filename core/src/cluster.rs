@@ -6,6 +6,7 @@
 
 pub(crate) mod count;
 mod hash;
+pub(crate) mod journal;
 pub(crate) mod link;
 pub(crate) mod live;
 mod nodes;
@@ -33,6 +34,7 @@ use crate::kernel::NodeBlock;
 use alloc::vec::Vec;
 use count::Counts;
 use hashbrown::HashTable;
+use journal::Journal;
 use link::Links;
 use live::Live;
 use order::Order;
@@ -44,9 +46,9 @@ use topology::Topology;
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Records of profiles at most: three a profile.
-const PROFILE_RECORDS: u32 = 3 * 64;
+pub(crate) const PROFILE_RECORDS: u32 = 3 * 64;
 /// Words of them at most.
-const PROFILE_WORDS: u64 = 1 << 16;
+pub(crate) const PROFILE_WORDS: u64 = 1 << 16;
 
 /// What chains a class has.
 #[derive(Clone, Copy)]
@@ -116,6 +118,8 @@ pub(crate) struct Cluster {
 
     pub(crate) objects: Objects,
     pub(crate) live: Live,
+    /// Rows whose room changed.
+    pub(crate) journal: Journal,
 }
 
 impl Cluster {
@@ -172,6 +176,7 @@ impl Cluster {
             orphans: 0,
             objects: Objects::new(c.objects, c.object_words),
             live: Live::new(c, rows),
+            journal: Journal::new(c),
             capacities,
         }
     }

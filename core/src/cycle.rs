@@ -34,6 +34,18 @@ pub(crate) struct Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
+    /// An attempt for a pod whose class lives in `slot`.
+    pub(crate) fn new(cluster: &'a Cluster, plan: &'a Plan, pod: &'a PodRow, slot: usize) -> Self {
+        Self {
+            cluster,
+            plan,
+            pod,
+            class: cluster.class(pod.class),
+            slot,
+            pinned_row: cluster.row_of_word(pod.pin),
+        }
+    }
+
     pub(crate) fn live(&self) -> &'a Slot {
         &self.cluster.live.slots[self.slot]
     }
@@ -82,12 +94,11 @@ pub(crate) fn decide(
         return Ok(Found::default());
     }
     filter(attempt, scratch);
-    search::walk(attempt, policy, start, scratch);
+    let evaluated = search::walk(attempt, policy, start, scratch);
     if let Some(plugin) = scratch.unprepared {
         return Err(AttemptError::MissingState { plugin });
     }
     let feasible = scratch.list.len() as u32;
-    let evaluated = feasible + scratch.refused_count();
     let row = match feasible {
         0 => None,
         1 => scratch.list.first().copied(),
@@ -171,7 +182,9 @@ fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
                 plugins::node_affinity::filter(attempt, scratch);
             }
             Plugin::NodePorts => node_ports::filter(attempt, scratch),
-            Plugin::NodeResourcesFit => plugins::node_resources_fit::filter(attempt, scratch),
+            Plugin::NodeResourcesFit => {
+                scratch.refuse(Refusal::Fit, attempt.cluster.live.room.short(attempt.slot));
+            }
             Plugin::PodTopologySpread => pod_topology_spread::filter(attempt, scratch),
             Plugin::InterPodAffinity => inter_pod_affinity::filter(attempt, scratch),
             Plugin::NodeDeclaredFeatures => {
@@ -197,11 +210,11 @@ fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<(), AttemptError
             }
             Plugin::TaintToleration => plugins::taint_toleration::score(attempt, scratch),
             Plugin::NodeAffinity => plugins::node_affinity::score(attempt, scratch)?,
-            Plugin::NodeResourcesFit => plugins::node_resources_fit::score(attempt, scratch),
+            Plugin::NodeResourcesFit => Column::Kept,
             Plugin::PodTopologySpread => pod_topology_spread::score(attempt, scratch)?,
             Plugin::InterPodAffinity => inter_pod_affinity::score(attempt, scratch),
             Plugin::NodeResourcesBalancedAllocation => {
-                plugins::node_resources_balanced_allocation::score(attempt, scratch)
+                plugins::node_resources_balanced_allocation::score(attempt)
             }
             Plugin::ImageLocality => plugins::image_locality::score(attempt, scratch),
             Plugin::VolumeBinding => Column::Constant(plugins::volume_binding::SCORE),

@@ -301,7 +301,13 @@ pub(crate) fn reserved_index(limit: u32) -> HashTable<u32> {
 /// Bytes of [`reserved_index`].
 pub(crate) const fn index_bytes(limit: u64) -> u64 {
     // hashbrown: buckets are a power of two at 7/8 load, 4 bytes of value and 1 of control each.
-    let buckets = (limit * 2 * 8 / 7 + 1).next_power_of_two();
+    let buckets = match limit * 2 {
+        0 => return 0,
+        1..4 => 4,
+        4..8 => 8,
+        8..15 => 16,
+        wanted => (wanted * 8 / 7).next_power_of_two(),
+    };
     buckets * 5 + 16
 }
 

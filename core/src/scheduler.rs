@@ -404,14 +404,11 @@ impl Scheduler {
             Ok(slot) => slot,
             Err(full) => return Err(Outcome::Error(AttemptError::Capacity(full))),
         };
-        let attempt = Attempt {
-            cluster: &self.cluster,
-            plan,
-            pod: &row,
-            class: self.cluster.class(row.class),
-            slot,
-            pinned_row: self.cluster.row_of_word(row.pin),
-        };
+        // Out of the cluster while it is repaired from it.
+        let mut room = core::mem::take(&mut self.cluster.live.room);
+        room.catch_up(Attempt::new(&self.cluster, plan, &row, slot));
+        self.cluster.live.room = room;
+        let attempt = Attempt::new(&self.cluster, plan, &row, slot);
         let found = cycle::decide(
             attempt,
             self.policy,

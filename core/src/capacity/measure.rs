@@ -287,7 +287,7 @@ impl Measure {
         let whole = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
         let nodes = self.nodes.max(1);
         let classes = self.classes.len() as u64;
-        let live_bytes = nodes * 9;
+        let live_bytes = nodes * 11;
         let live = (LIVE_BYTES_MAX / live_bytes)
             .clamp(16, u64::from(LIVE_MAX))
             .min(classes + 1);

@@ -34,6 +34,10 @@ impl Compiler {
         }
     }
 
+    pub(crate) const fn bytes(resources: u64) -> u64 {
+        resources * 4 + IMAGE_NAME_MAX as u64
+    }
+
     /// Writes the record of `pod`'s class. On failure the writer is left for its caller to clear.
     pub(crate) fn write(
         &mut self,

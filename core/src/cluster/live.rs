@@ -4,6 +4,7 @@
 //! decide become one bit a node and plugin, its own terms are counted, and both are repaired when
 //! something changes. The coldest class makes room for a new one.
 
+pub(crate) mod room;
 mod terms;
 
 use super::{Cluster, NONE, NodeState};
@@ -15,6 +16,7 @@ use crate::plugins::{node_affinity, node_unschedulable, taint_toleration};
 use crate::selector::{self, TermNames};
 use alloc::vec;
 use alloc::vec::Vec;
+use room::Room;
 
 /// Bits that a live class has for every node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +124,7 @@ pub(crate) struct Live {
     bits: Vec<u64>,
     taint_counts: Vec<u32>,
     preferred: Vec<u32>,
+    pub(crate) room: Room,
     words: Arena<u32>,
     scratch: Vec<u32>,
     clock: u64,
@@ -144,6 +147,7 @@ impl Live {
             bits,
             taint_counts,
             preferred,
+            room: Room::new(capacities, rows),
             words: Arena::new(capacities.live_words as usize),
             scratch: Vec::with_capacity(capacities.live_words as usize),
             clock: 0,
@@ -156,6 +160,7 @@ impl Live {
     pub(crate) const fn bytes(capacities: &Capacities, rows: u64) -> u64 {
         let slots = capacities.live_classes as u64;
         slots * (size_of::<Slot>() as u64 + STATICS as u64 * rows / 8 + rows * 8)
+            + Room::bytes(capacities, rows)
             + capacities.classes as u64 * 4
             + capacities.live_words as u64 * 8
     }
@@ -325,6 +330,7 @@ impl Cluster {
             self.live
                 .preferred
                 .copy_within(last * rows..(last + 1) * rows, slot * rows);
+            self.live.room.relocate(last, slot);
         }
         self.live.slots.pop();
     }
@@ -366,6 +372,7 @@ impl Cluster {
             has_taint_counts: false,
         });
         self.live.of_class[class.index()] = slot as u32;
+        self.live.room.clear(slot);
         // Both blocks are there from the start, so that dropping the slot needs no cases.
         self.live.scratch.clear();
         let result = self.live.insert(0).and_then(|felt| {

@@ -431,6 +431,7 @@ impl Cluster {
 
     fn finish_row(&mut self, row: usize) {
         self.blocks[row / 64].refresh(row % 64);
+        self.journal.push(row as u32);
         self.mark_dirty(row);
         self.refresh_live_row(row);
     }

@@ -392,6 +392,7 @@ impl Cluster {
             block.pods[lane] - 1
         };
         block.refresh(lane);
+        self.journal.push(row);
         for scalar in class.scalars() {
             let amount = sign * i128::from(scalar.status);
             self.resources

@@ -117,6 +117,10 @@ impl Plan {
         })
     }
 
+    pub(crate) fn scores(&self, plugin: Plugin) -> bool {
+        self.scores.iter().any(|(own, _)| *own == plugin)
+    }
+
     pub(crate) fn pre_enqueues(&self, plugin: Plugin) -> bool {
         self.points[plugin as usize][0]
     }

@@ -50,6 +50,8 @@ pub(crate) enum Column {
     Constant(u8),
     /// In the plugin's column of [`Scratch::scores`].
     Rows,
+    /// Kept by the class' live slot.
+    Kept,
 }
 
 pub(crate) struct Scratch {
@@ -78,10 +80,12 @@ pub(crate) struct Scratch {
     pub(crate) raw: Vec<i64>,
     /// Sums of floats by row.
     pub(crate) sums: Vec<f64>,
-    /// Sum by weight, by row.
+    /// Sum by weight of each entry of `list`.
     pub(crate) totals: Vec<i64>,
-    /// Positions in `list`, as a heap.
-    pub(crate) heap: Vec<u32>,
+    /// The live slot of the attempt that was scored.
+    slot: usize,
+    /// Rows of a narrowed search.
+    pub(crate) narrow: Vec<u32>,
     pub(crate) domains: DomainSums,
     /// The same by row.
     pub(crate) row_sums: DomainSums,
@@ -90,13 +94,11 @@ pub(crate) struct Scratch {
 }
 
 /// Plugins with a column in [`Scratch::scores`].
-const SCORERS: [Plugin; 7] = [
+const SCORERS: [Plugin; 5] = [
     Plugin::TaintToleration,
     Plugin::NodeAffinity,
-    Plugin::NodeResourcesFit,
     Plugin::PodTopologySpread,
     Plugin::InterPodAffinity,
-    Plugin::NodeResourcesBalancedAllocation,
     Plugin::ImageLocality,
 ];
 
@@ -118,8 +120,9 @@ impl Scratch {
             columns: [Column::Absent; Plugin::COUNT],
             raw: filled(rows, 0),
             sums: filled(rows, 0.0),
-            totals: filled(rows, 0),
-            heap: Vec::with_capacity(rows),
+            totals: Vec::with_capacity(rows),
+            slot: 0,
+            narrow: Vec::with_capacity(rows),
             domains: DomainSums::new(domains),
             row_sums: DomainSums::new(rows),
             keys: filled(keys, false),
@@ -141,6 +144,7 @@ impl Scratch {
         self.conflict = false;
         self.unprepared = None;
         self.list.clear();
+        self.totals.clear();
         self.columns = [Column::Absent; Plugin::COUNT];
     }
 
@@ -174,20 +178,6 @@ impl Scratch {
         }
     }
 
-    pub(crate) fn refused_count(&self) -> u32 {
-        self.refused.iter().map(|word| word.count_ones()).sum()
-    }
-
-    /// The feasible rows as a set, in the scratch set, which the caller puts back.
-    pub(crate) fn feasible_set(&mut self) -> Vec<u64> {
-        let mut set = core::mem::take(&mut self.set);
-        set.fill(0);
-        for row in &self.list {
-            set[*row as usize / 64] |= 1 << (row % 64);
-        }
-        set
-    }
-
     /// The plugin's column of scores, by row.
     pub(crate) fn column_mut(&mut self, plugin: Plugin) -> &mut [u8] {
         let place = SCORERS.iter().position(|own| *own == plugin).unwrap_or(0);
@@ -200,11 +190,12 @@ impl Scratch {
     }
 
     /// The plugin's normalised score of a feasible row; `None` where it skipped itself.
-    pub(crate) fn score(&self, plugin: Plugin, row: u32) -> Option<u8> {
+    pub(crate) fn score(&self, cluster: &Cluster, plugin: Plugin, row: u32) -> Option<u8> {
         match self.columns[plugin as usize] {
             Column::Absent => None,
             Column::Constant(score) => Some(score),
             Column::Rows => self.column(plugin).get(row as usize).copied(),
+            Column::Kept => kept(cluster, plugin, self.slot).get(row as usize).copied(),
         }
     }
 
@@ -217,19 +208,20 @@ impl Scratch {
                 constant += i64::from(score) * weight;
             }
         }
-        for row in &self.list {
-            self.totals[*row as usize] = constant;
-        }
+        self.slot = attempt.slot;
+        let mut totals = core::mem::take(&mut self.totals);
+        totals.resize(self.list.len(), constant);
         for (plugin, weight) in &attempt.plan.scores {
-            if self.columns[*plugin as usize] != Column::Rows {
-                continue;
-            }
-            let place = SCORERS.iter().position(|own| own == plugin).unwrap_or(0);
-            let column = &self.scores[place * self.rows..(place + 1) * self.rows];
-            for row in &self.list {
-                self.totals[*row as usize] += i64::from(column[*row as usize]) * weight;
+            let column = match self.columns[*plugin as usize] {
+                Column::Absent | Column::Constant(_) => continue,
+                Column::Rows => self.column(*plugin),
+                Column::Kept => kept(attempt.cluster, *plugin, attempt.slot),
+            };
+            for (total, row) in totals.iter_mut().zip(&self.list) {
+                *total += i64::from(column[*row as usize]) * weight;
             }
         }
+        self.totals = totals;
     }
 
     /// Scales raw scores of the feasible rows to 0..=100 by their maximum.
@@ -260,6 +252,16 @@ impl Scratch {
         } else {
             Column::Rows
         }
+    }
+}
+
+/// The column that a live slot keeps for the plugin.
+fn kept(cluster: &Cluster, plugin: Plugin, slot: usize) -> &[u8] {
+    let room = &cluster.live.room;
+    match plugin {
+        Plugin::NodeResourcesFit => room.fit_scores(slot),
+        Plugin::NodeResourcesBalancedAllocation => room.balance_scores(slot),
+        _ => &[],
     }
 }
 

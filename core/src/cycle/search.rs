@@ -21,20 +21,30 @@ fn wanted(nodes: u32, percentage: u32) -> u32 {
     ((u64::from(nodes) * u64::from(percentage) / 100) as u32).max(WANTED_MIN)
 }
 
-/// Fills the list of feasible rows in the order of the walk, and moves the rotation index.
+/// Fills the list of feasible rows in the order of the walk, and moves the rotation index; returns
+/// how many nodes were looked at.
 ///
 /// The walk goes on until one feasible node more than wanted is met, which is dropped; refusals of
 /// nodes that it did not reach are taken back.
-pub(super) fn walk(attempt: Attempt<'_>, policy: Policy, start: &mut u32, scratch: &mut Scratch) {
+pub(super) fn walk(
+    attempt: Attempt<'_>,
+    policy: Policy,
+    start: &mut u32,
+    scratch: &mut Scratch,
+) -> u32 {
     let order = attempt.cluster.order.list();
     let all = order.len() as u32;
-    let searched =
-        |scratch: &Scratch, row: u32| scratch.searched[row as usize / 64] & 1 << (row % 64) != 0;
-    let length = if scratch.narrowed {
-        order.iter().filter(|row| searched(scratch, **row)).count() as u32
+    // A narrowed list is the order without the other nodes.
+    let mut narrow = core::mem::take(&mut scratch.narrow);
+    narrow.clear();
+    let searched = |row: &u32| scratch.searched[*row as usize / 64] & 1 << (row % 64) != 0;
+    let list = if scratch.narrowed {
+        narrow.extend(order.iter().copied().filter(searched));
+        narrow.as_slice()
     } else {
-        all
+        order
     };
+    let length = list.len() as u32;
     let wanted = match policy.search {
         _ if scratch.unprepared.is_some() => 0,
         NodeSearch::All => length,
@@ -42,63 +52,63 @@ pub(super) fn walk(attempt: Attempt<'_>, policy: Policy, start: &mut u32, scratc
         NodeSearch::Sampled if attempt.plan.scores.is_empty() => 1,
         NodeSearch::Sampled => wanted(length, attempt.plan.percentage),
     };
-    let mut reached = length;
-    if length > 0 {
-        let from = if policy.best {
-            let before = order.get(..*start as usize).unwrap_or(order).iter();
-            let searched = before.filter(|row| !scratch.narrowed || searched(scratch, **row));
-            searched.count() as u32 % length
-        } else {
-            *start % length
-        };
-        let rows = order.iter().copied();
+    let from = if policy.best {
+        let before = order.get(..*start as usize).unwrap_or(order).iter();
         if scratch.narrowed {
-            // A narrowed list is the order without the other nodes.
-            let mut list = core::mem::take(&mut scratch.heap);
-            list.clear();
-            list.extend(rows.filter(|row| searched(scratch, *row)));
-            reached = take(&list, from, wanted, scratch);
-            scratch.heap = list;
+            before.filter(|row| searched(row)).count() as u32
         } else {
-            reached = take(order, from, wanted, scratch);
+            before.len() as u32
         }
-    }
+    } else {
+        *start
+    };
+    let from = from.checked_rem(length).unwrap_or(0) as usize;
+    let reached = take(list, from, wanted, scratch);
+    scratch.narrow = narrow;
     if reached < length {
         scratch.forget_unsearched();
     }
-    if policy.best {
-        return;
+    if !policy.best {
+        *start = (*start % all.max(1) + reached) % all.max(1);
     }
-    let processed = scratch.list.len() as u32 + scratch.refused_count();
-    *start = (*start % all.max(1) + processed) % all.max(1);
+    reached
 }
 
 /// Walks `list` from `from`; returns how many nodes were looked at and kept or refused.
-fn take(list: &[u32], from: u32, wanted: u32, scratch: &mut Scratch) -> u32 {
-    let (before, after) = list.split_at_checked(from as usize).unwrap_or((list, &[]));
-    if wanted as usize >= list.len() {
-        for row in after.iter().chain(before) {
-            if scratch.alive[*row as usize / 64] & 1 << (row % 64) != 0 {
-                scratch.list.push(*row);
-            }
-        }
-        return list.len() as u32;
-    }
+fn take(list: &[u32], from: usize, wanted: u32, scratch: &mut Scratch) -> u32 {
+    let (before, after) = list.split_at_checked(from).unwrap_or((list, &[]));
+    let kept = &mut scratch.list;
+    // Every row is written behind the kept ones and counted if it is alive: no branch to mispredict.
+    kept.resize(list.len(), 0);
+    let (mut count, mut reached) = (0, 0);
+    // The set of rows looked at, whose current word stays out of memory.
     scratch.set.fill(0);
-    let mut reached = 0;
-    for row in after.iter().chain(before) {
-        let (word, bit) = (*row as usize / 64, 1 << (row % 64));
-        if scratch.alive[word] & bit != 0 {
-            if scratch.list.len() == wanted as usize {
-                break;
+    let (mut word_at, mut word) = (0, 0u64);
+    'walk: for part in [after, before] {
+        for row in part {
+            let (at, bit) = (*row as usize / 64, row % 64);
+            kept[count] = *row;
+            count += (scratch.alive[at] >> bit & 1) as usize;
+            if count > wanted as usize {
+                count = wanted as usize;
+                break 'walk;
             }
-            scratch.list.push(*row);
+            if at != word_at {
+                scratch.set[word_at] |= word;
+                (word_at, word) = (at, 0);
+            }
+            word |= 1 << bit;
+            reached += 1;
         }
-        scratch.set[word] |= bit;
-        reached += 1;
     }
-    scratch.searched.copy_from_slice(&scratch.set);
-    reached
+    kept.truncate(count);
+    if let Some(last) = scratch.set.get_mut(word_at) {
+        *last |= word;
+    }
+    if reached < list.len() {
+        scratch.searched.copy_from_slice(&scratch.set);
+    }
+    reached as u32
 }
 
 /// Rows of a set, ascending.

@@ -267,24 +267,23 @@ fn set_refusals(scheduler: &Scheduler, refused: Vec<Refused>, record: &mut Decis
 fn set_scores(scheduler: &Scheduler, attempt: Attempt<'_>, record: &mut DecisionRecord) {
     let cluster = &scheduler.cluster;
     let scratch = &scheduler.scratch;
-    let total = |row: u32| scratch.totals[row as usize];
-    let best = scratch.list.iter().map(|row| total(*row)).max();
+    let best = scratch.totals.iter().max();
     let mut ties = Vec::new();
     let mut scores = Vec::with_capacity(scratch.list.len());
-    for row in &scratch.list {
+    for (row, total) in scratch.list.iter().zip(&scratch.totals) {
         let node = cluster.node_name(*row as usize).to_string();
-        if Some(total(*row)) == best {
+        if Some(total) == best {
             ties.push(node.clone());
         }
         let mut plugins = BTreeMap::new();
         for (plugin, weight) in &attempt.plan.scores {
-            if let Some(score) = scratch.score(*plugin, *row) {
+            if let Some(score) = scratch.score(cluster, *plugin, *row) {
                 plugins.insert(plugin.name(), i64::from(score) * weight);
             }
         }
         scores.push(NodeScore {
             node,
-            total: total(*row),
+            total: *total,
             plugins,
         });
     }

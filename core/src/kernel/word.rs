@@ -24,6 +24,14 @@ pub fn exceeding(block: &NodeBlock, request: &Request) -> u64 {
     pack(&over)
 }
 
+/// [`exceeding`] of one lane.
+pub fn exceeds(block: &NodeBlock, request: &Request, lane: usize) -> bool {
+    [CPU, MEMORY].into_iter().any(|resource| {
+        let taken = block.fast.requested[resource][lane] + request.spec[resource] as f64;
+        request.spec[resource] != 0 && taken > block.fast.allocatable[resource][lane]
+    })
+}
+
 /// How a resource's use becomes a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
@@ -49,20 +57,7 @@ pub fn fit_scores(
             &block.fast.non_zero[resource],
         );
         for lane in 0..LANES {
-            let taken = taken[lane] + asked;
-            let share = match strategy {
-                Strategy::Least => allocatable[lane] - taken,
-                Strategy::Most if taken > allocatable[lane] => allocatable[lane],
-                Strategy::Most => taken,
-            };
-            // A floor above what is exact cannot happen: the quotient of whole numbers below 2^53
-            // keeps its distance from the next whole number.
-            let percent = if share > 0.0 {
-                share * 100.0 / allocatable[lane]
-            } else {
-                0.0
-            };
-            sums[lane] += truncate(percent) * weight;
+            sums[lane] += percent(strategy, allocatable[lane], taken[lane] + asked) * weight;
         }
     }
     let total = (weights[CPU] + weights[MEMORY]) as i32;
@@ -81,31 +76,74 @@ pub fn fit_scores(
     }
 }
 
+/// [`fit_scores`] of one lane.
+pub fn fit_score(
+    block: &NodeBlock,
+    request: &Request,
+    strategy: Strategy,
+    weights: [i64; 2],
+    lane: usize,
+) -> u8 {
+    let sum: i32 = [CPU, MEMORY]
+        .into_iter()
+        .map(|resource| {
+            let taken = block.fast.non_zero[resource][lane] + request.score[resource] as f64;
+            let allocatable = block.fast.allocatable[resource][lane];
+            percent(strategy, allocatable, taken) * weights[resource] as i32
+        })
+        .sum();
+    let total = (weights[CPU] + weights[MEMORY]) as i32;
+    sum.checked_div(total).unwrap_or(0) as u8
+}
+
+/// Share of `allocatable` that is free or taken, in whole percent.
+#[inline]
+fn percent(strategy: Strategy, allocatable: f64, taken: f64) -> i32 {
+    let share = match strategy {
+        Strategy::Least => allocatable - taken,
+        Strategy::Most if taken > allocatable => allocatable,
+        Strategy::Most => taken,
+    };
+    // A floor above what is exact cannot happen: the quotient of whole numbers below 2^53 keeps its
+    // distance from the next whole number.
+    let percent = if share > 0.0 {
+        share * 100.0 / allocatable
+    } else {
+        0.0
+    };
+    truncate(percent)
+}
+
 /// Balance score of cpu and memory, 50..=100, into `out`. Twin: [`super::naive::balance_score`].
 pub fn balance_scores(block: &NodeBlock, request: &Request, out: &mut [u8; LANES]) {
-    let asked = request.status.map(|amount| amount as f64);
     for (lane, out) in out.iter_mut().enumerate() {
-        let fraction = |resource: usize| {
-            let taken = block.fast.requested[resource][lane] + asked[resource];
-            let fraction = taken / block.fast.allocatable[resource][lane];
-            if fraction > 1.0 { 1.0 } else { fraction }
-        };
-        let (cpu, memory) = (fraction(CPU), fraction(MEMORY));
-        let distance = if cpu > memory {
-            cpu - memory
-        } else {
-            memory - cpu
-        };
-        let with = truncate((1.0 - distance / 2.0) * 100.0);
-        *out = (50 + ((50 + with - i32::from(block.balance[lane])) >> 1)) as u8;
+        *out = balance_score(block, request, lane);
     }
+}
+
+/// [`balance_scores`] of one lane.
+#[inline]
+pub fn balance_score(block: &NodeBlock, request: &Request, lane: usize) -> u8 {
+    let fraction = |resource: usize| {
+        let taken = block.fast.requested[resource][lane] + request.status[resource] as f64;
+        let fraction = taken / block.fast.allocatable[resource][lane];
+        if fraction > 1.0 { 1.0 } else { fraction }
+    };
+    let (cpu, memory) = (fraction(CPU), fraction(MEMORY));
+    let distance = if cpu > memory {
+        cpu - memory
+    } else {
+        memory - cpu
+    };
+    let with = truncate((1.0 - distance / 2.0) * 100.0);
+    (50 + ((50 + with - i32::from(block.balance[lane])) >> 1)) as u8
 }
 
 /// `value` cut to a whole number, for 0 <= value < 2^31.
 ///
 /// A cast saturates, which keeps loops from becoming vectors; adding 2^52 leaves the rounded number
 /// in the low bits, and what was rounded up is corrected.
-#[inline(always)]
+#[inline]
 fn truncate(value: f64) -> i32 {
     const SHIFT: f64 = 4_503_599_627_370_496.0;
     let shifted = value + SHIFT;

@@ -5,39 +5,50 @@
 
 use super::{Plugin, node_resources_fit};
 use crate::cycle::scratch::lanes;
-use crate::cycle::{Attempt, Column, Scratch};
+use crate::cycle::{Attempt, Column};
 use crate::cycle::plan::Target;
-use crate::kernel::{CPU, MEMORY, naive, word};
+use crate::kernel::{CPU, MEMORY, NodeBlock, Request, naive, word};
 
-pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
+pub(crate) fn score(attempt: Attempt<'_>) -> Column {
     let targets = &attempt.plan.balanced;
     if targets.iter().all(|target| asked(attempt, *target) == 0) {
         let skips = attempt.plan.pre_scores(Plugin::NodeResourcesBalancedAllocation);
         return if skips { Column::Absent } else { Column::Constant(0) };
     }
-    let request = node_resources_fit::request(attempt);
-    let main = targets.as_slice() == [Target::Main(CPU), Target::Main(MEMORY)];
-    let fast = main && request.is_fast();
-    let mut out = [0; 64];
-    let set = scratch.feasible_set();
-    for (at, block) in attempt.cluster.blocks.iter().enumerate() {
-        let alive = set[at];
-        if alive == 0 {
-            continue;
-        }
-        let mut slow = alive;
+    Column::Kept
+}
+
+/// The scores of all rows.
+pub(crate) fn score_all(attempt: Attempt<'_>, scores: &mut [u8]) {
+    let (request, fast) = fast(attempt);
+    let blocks = attempt.cluster.blocks.iter().zip(scores.as_chunks_mut().0);
+    for (at, (block, out)) in blocks.enumerate() {
+        let mut slow = block.present;
         if fast {
-            word::balance_scores(block, &request, &mut out);
+            word::balance_scores(block, &request, out);
             slow &= block.wide;
         }
         for lane in lanes(slow) {
             out[lane] = naive_score(attempt, at * 64 + lane) as u8;
         }
-        let column = scratch.column_mut(Plugin::NodeResourcesBalancedAllocation);
-        column[at * 64..at * 64 + 64].copy_from_slice(&out);
     }
-    scratch.set = set;
-    Column::Rows
+}
+
+/// The score of one row, which is one of `block`.
+pub(crate) fn score_of(attempt: Attempt<'_>, block: &NodeBlock, row: usize) -> u8 {
+    let (request, fast) = fast(attempt);
+    if fast && block.wide & 1 << (row % 64) == 0 {
+        word::balance_score(block, &request, row % 64)
+    } else {
+        naive_score(attempt, row) as u8
+    }
+}
+
+/// Whether the block kernel can score the request.
+fn fast(attempt: Attempt<'_>) -> (Request, bool) {
+    let request = node_resources_fit::request(attempt);
+    let main = attempt.plan.balanced.as_slice() == [Target::Main(CPU), Target::Main(MEMORY)];
+    (request, main && request.is_fast())
 }
 
 /// The score of one row by the configured resources.

@@ -5,14 +5,13 @@
 //! Reasons: [`TOO_MANY_PODS`], then `Insufficient NAME` for each resource; a reason is unresolvable
 //! where the request exceeds what is allocatable. Sums do not wrap: differs from kube-scheduler.
 
-use super::Plugin;
 use crate::class::Scalar;
 use crate::cluster::Cluster;
 use crate::cycle::scratch::lanes;
-use crate::cycle::{Attempt, Column, Refusal, Scratch};
+use crate::cycle::Attempt;
 use crate::cycle::plan::{Plan, Strategy, Target};
 use crate::id::ResourceId;
-use crate::kernel::{CPU, EPHEMERAL, MEMORY, Request, naive, word};
+use crate::kernel::{CPU, EPHEMERAL, MEMORY, NodeBlock, Request, naive, word};
 
 /// Given where the node takes no further pod.
 pub const TOO_MANY_PODS: &str = "Too many pods";
@@ -26,50 +25,53 @@ pub(crate) enum Lack {
     Scalar(ResourceId),
 }
 
-pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
+/// Marks in `short` the rows on which the class does not fit.
+pub(crate) fn filter_all(attempt: Attempt<'_>, short: &mut [u64]) {
     let request = request(attempt);
     let fast = request.is_fast();
-    let asks_main = request.spec != [0, 0];
-    let spec = attempt.class.class.amounts.spec;
-    for (at, block) in attempt.cluster.blocks.iter().enumerate() {
-        let alive = scratch.alive[at];
-        if alive == 0 {
-            continue;
+    for (at, (block, short)) in attempt.cluster.blocks.iter().zip(short).enumerate() {
+        *short = !block.slots;
+        if fast {
+            *short |= word::exceeding(block, &request) & !block.wide;
         }
-        let mut over = !block.slots;
-        if asks_main && fast {
-            over |= word::exceeding(block, &request) & !block.wide;
+        let slow = if fast { block.wide } else { u64::MAX };
+        for lane in lanes(block.present & !*short) {
+            let lacks = slow & 1 << lane != 0 && lacks_main(attempt, block, lane)
+                || lacks_other(attempt, block, at * 64 + lane);
+            *short |= u64::from(lacks) << lane;
         }
-        if asks_main {
-            let slow = if fast { block.wide } else { u64::MAX };
-            for lane in lanes(slow & alive) {
-                let exceeds = [CPU, MEMORY].into_iter().any(|resource| {
-                    let allocatable = block.allocatable[resource][lane];
-                    naive::exceeds(spec[resource], allocatable, block.requested[resource][lane])
-                });
-                over |= u64::from(exceeds) << lane;
-            }
-        }
-        if spec[EPHEMERAL] > 0 {
-            for lane in lanes(alive & !over) {
-                let exceeds = naive::exceeds(
-                    spec[EPHEMERAL],
-                    block.allocatable[EPHEMERAL][lane],
-                    block.requested[EPHEMERAL][lane],
-                );
-                over |= u64::from(exceeds) << lane;
-            }
-        }
-        for scalar in attempt.class.scalars() {
-            if scalar.spec == 0 || is_ignored(attempt.plan, attempt.cluster, scalar) {
-                continue;
-            }
-            for lane in lanes(alive & !over) {
-                over |= u64::from(lacks_scalar(attempt, scalar, at * 64 + lane)) << lane;
-            }
-        }
-        scratch.refuse_word(Refusal::Fit, at, over);
     }
+}
+
+/// Whether the class does not fit on the row, which is one of `block`.
+pub(crate) fn is_short(attempt: Attempt<'_>, block: &NodeBlock, row: usize) -> bool {
+    let (request, lane) = (request(attempt), row % 64);
+    let fast = request.is_fast() && block.wide & 1 << lane == 0;
+    block.slots & 1 << lane == 0
+        || fast && word::exceeds(block, &request, lane)
+        || !fast && lacks_main(attempt, block, lane)
+        || lacks_other(attempt, block, row)
+}
+
+/// Whether cpu or memory is short.
+fn lacks_main(attempt: Attempt<'_>, block: &NodeBlock, lane: usize) -> bool {
+    let spec = attempt.class.class.amounts.spec;
+    [CPU, MEMORY].into_iter().any(|resource| {
+        let allocatable = block.allocatable[resource][lane];
+        naive::exceeds(spec[resource], allocatable, block.requested[resource][lane])
+    })
+}
+
+/// Whether ephemeral storage or a scalar is short.
+fn lacks_other(attempt: Attempt<'_>, block: &NodeBlock, row: usize) -> bool {
+    let (spec, lane) = (attempt.class.class.amounts.spec[EPHEMERAL], row % 64);
+    let (allocatable, requested) = (block.allocatable[EPHEMERAL][lane], block.requested[EPHEMERAL][lane]);
+    naive::exceeds(spec, allocatable, requested)
+        || attempt.class.scalars().any(|scalar| {
+            scalar.spec > 0
+                && lacks_scalar(attempt, scalar, row)
+                && !is_ignored(attempt.plan, attempt.cluster, scalar)
+        })
 }
 
 /// Every reason to refuse the row, in upstream's order (scalars in the order of their ids, which
@@ -126,29 +128,32 @@ pub(crate) fn request(attempt: Attempt<'_>) -> Request {
     }
 }
 
-pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
+/// The scores of all rows.
+pub(crate) fn score_all(attempt: Attempt<'_>, scores: &mut [u8]) {
     let request = request(attempt);
-    let profile = attempt.plan;
-    let fast = profile.fit_weights.filter(|_| request.is_fast());
-    let mut out = [0; 64];
-    let set = scratch.feasible_set();
-    for (at, block) in attempt.cluster.blocks.iter().enumerate() {
-        let alive = set[at];
-        if alive == 0 {
-            continue;
-        }
-        let mut slow = alive;
+    let fast = attempt.plan.fit_weights.filter(|_| request.is_fast());
+    let blocks = attempt.cluster.blocks.iter().zip(scores.as_chunks_mut().0);
+    for (at, (block, out)) in blocks.enumerate() {
+        let mut slow = block.present;
         if let Some((strategy, weights)) = fast {
-            word::fit_scores(block, &request, strategy, weights, &mut out);
+            word::fit_scores(block, &request, strategy, weights, out);
             slow &= block.wide;
         }
         for lane in lanes(slow) {
             out[lane] = naive_score(attempt, at * 64 + lane) as u8;
         }
-        scratch.column_mut(Plugin::NodeResourcesFit)[at * 64..at * 64 + 64].copy_from_slice(&out);
     }
-    scratch.set = set;
-    Column::Rows
+}
+
+/// The score of one row, which is one of `block`.
+pub(crate) fn score_of(attempt: Attempt<'_>, block: &NodeBlock, row: usize) -> u8 {
+    let (request, lane) = (request(attempt), row % 64);
+    match attempt.plan.fit_weights {
+        Some((strategy, weights)) if request.is_fast() && block.wide & 1 << lane == 0 => {
+            word::fit_score(block, &request, strategy, weights, lane)
+        }
+        _ => naive_score(attempt, row) as u8,
+    }
 }
 
 /// The score of one row by the configured strategy and resources.

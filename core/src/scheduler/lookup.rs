@@ -47,11 +47,14 @@ impl Scheduler {
         );
         let list = is_whole.then_some(&self.scratch.list);
         let is_scored = decision.is_scored();
-        list.into_iter().flatten().map(move |row| {
-            let total = self.scratch.totals.get(*row as usize);
-            let total = total.copied().filter(|_| is_scored);
-            (NodeId(*row), total.unwrap_or(0))
-        })
+        list.into_iter()
+            .flatten()
+            .enumerate()
+            .map(move |(at, row)| {
+                let total = self.scratch.totals.get(at);
+                let total = total.copied().filter(|_| is_scored);
+                (NodeId(*row), total.unwrap_or(0))
+            })
     }
 
     /// Whether a namespace's object is there.

@@ -1,0 +1,177 @@
+//! Every table that fills up refuses by its name, again and again, and changes nothing; what was
+//! refused goes in where the table is larger.
+
+use berth_core::{
+    ApplyError, AttemptError, Capacities, CapacityExceeded, CreateError, Options, Outcome,
+    Scheduler,
+};
+use berth_test_support::generate::case;
+use berth_test_support::generate::profile::configuration;
+use berth_test_support::generate::world::{Step, World};
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
+
+/// Refusals that each table must give.
+const REFUSALS: u32 = 10;
+/// Histories after which a table that never filled up fails the test.
+const HISTORIES: u32 = 200;
+
+/// A limit of `Capacities`.
+enum Limit {
+    Narrow(fn(&mut Capacities) -> &mut u32),
+    Wide(fn(&mut Capacities) -> &mut u64),
+}
+
+/// All limits but `live_classes`, where the coldest class makes room.
+const LIMITS: [(&str, Limit); 24] = [
+    ("nodes", Limit::Narrow(|c| &mut c.nodes)),
+    ("pods", Limit::Narrow(|c| &mut c.pods)),
+    ("classes", Limit::Narrow(|c| &mut c.classes)),
+    ("class_words", Limit::Wide(|c| &mut c.class_words)),
+    ("live_words", Limit::Narrow(|c| &mut c.live_words)),
+    ("texts", Limit::Narrow(|c| &mut c.texts)),
+    ("text_bytes", Limit::Wide(|c| &mut c.text_bytes)),
+    ("node_words", Limit::Wide(|c| &mut c.node_words)),
+    ("record_words", Limit::Narrow(|c| &mut c.record_words)),
+    ("resources", Limit::Narrow(|c| &mut c.resources)),
+    ("topology_keys", Limit::Narrow(|c| &mut c.topology_keys)),
+    ("domains", Limit::Narrow(|c| &mut c.domains)),
+    ("terms", Limit::Narrow(|c| &mut c.terms)),
+    ("term_words", Limit::Wide(|c| &mut c.term_words)),
+    ("term_counts", Limit::Narrow(|c| &mut c.term_counts)),
+    ("links", Limit::Narrow(|c| &mut c.links)),
+    ("images", Limit::Narrow(|c| &mut c.images)),
+    ("image_words", Limit::Wide(|c| &mut c.image_words)),
+    ("image_counts", Limit::Narrow(|c| &mut c.image_counts)),
+    ("ports", Limit::Narrow(|c| &mut c.ports)),
+    ("port_counts", Limit::Narrow(|c| &mut c.port_counts)),
+    ("objects", Limit::Narrow(|c| &mut c.objects)),
+    ("object_words", Limit::Wide(|c| &mut c.object_words)),
+    ("live_classes", Limit::Narrow(|c| &mut c.live_classes)),
+];
+
+fn capacities(limit: &Limit, value: u64) -> Capacities {
+    let mut capacities = Capacities::for_size(320, 256);
+    match limit {
+        Limit::Narrow(field) => *field(&mut capacities) = value as u32,
+        Limit::Wide(field) => *field(&mut capacities) = value,
+    }
+    capacities
+}
+
+fn take(engine: &mut Scheduler, step: &Step) -> Result<Option<String>, CapacityExceeded> {
+    let find = |engine: &Scheduler, key: &(String, String)| {
+        engine.find_pod(&key.0, &key.1).expect("the pod")
+    };
+    match step {
+        Step::Apply(change, object) => match engine.apply(*change, object) {
+            Ok(()) => Ok(None),
+            Err(ApplyError::Capacity(full)) => Err(full),
+            Err(error) => panic!("{error}"),
+        },
+        Step::Schedule(key) => match engine.schedule(find(engine, key)).outcome {
+            Outcome::Scheduled(node) => Ok(Some(engine.node(node).name.to_owned())),
+            Outcome::Error(AttemptError::Capacity(full)) => Err(full),
+            _ => Ok(None),
+        },
+        Step::Ask(key) => match engine.evaluate(find(engine, key)).outcome {
+            Outcome::Error(AttemptError::Capacity(full)) => Err(full),
+            _ => Ok(None),
+        },
+        Step::Forget(key) => {
+            engine.forget(find(engine, key));
+            Ok(None)
+        }
+    }
+}
+
+#[test]
+fn every_full_table_refuses_by_name_and_changes_nothing() {
+    let fields = format!("{:?}", Capacities::default()).matches(": ").count();
+    assert_eq!(LIMITS.len(), fields, "a limit is missing");
+    for (which, limit) in &LIMITS {
+        let mut runner = TestRunner::deterministic();
+        let mut refusals = 0;
+        for _ in 0..HISTORIES {
+            refusals += refusals_of(which, limit, &mut runner);
+            if refusals >= REFUSALS || *which == "live_classes" {
+                break;
+            }
+        }
+        println!("{which}: refused {refusals} times");
+        let expected = if *which == "live_classes" {
+            0..=0
+        } else {
+            REFUSALS..=u32::MAX
+        };
+        assert!(
+            expected.contains(&refusals),
+            "{which} refused {refusals} times"
+        );
+    }
+}
+
+/// Plays a history on a scheduler whose table is too small, and grows it at each refusal.
+fn refusals_of(which: &str, limit: &Limit, runner: &mut TestRunner) -> u32 {
+    let case = case().new_tree(runner).expect("a case").current();
+    let config = configuration(&case.profiles);
+    let mut value = 1;
+    let made = |value: &mut u64, log: &[Step]| 'larger: loop {
+        let options = Options::default();
+        let mut engine = match Scheduler::new(&config, options, capacities(limit, *value)) {
+            Ok(engine) => engine,
+            Err(CreateError::Capacity(full)) => {
+                assert_eq!((full.which, full.limit), (which, *value));
+                *value *= 2;
+                continue;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        for step in log {
+            if let Err(full) = take(&mut engine, step) {
+                assert_eq!((full.which, full.limit), (which, *value));
+                *value *= 2;
+                continue 'larger;
+            }
+        }
+        return engine;
+    };
+    let mut engine = made(&mut value, &[]);
+    let mut world = World::new(&case);
+    let mut log = Vec::new();
+    let mut refusals = 0;
+    for event in &case.events {
+        for step in world.steps(event) {
+            let placed = loop {
+                let before = engine.state_hash();
+                let full = match take(&mut engine, &step) {
+                    Ok(placed) => break placed,
+                    Err(full) => full,
+                };
+                assert_eq!((full.which, full.limit), (which, value), "by {step:?}");
+                assert_eq!(
+                    engine.state_hash(),
+                    before,
+                    "{full} left a trace of {step:?}"
+                );
+                for _ in 0..3 {
+                    assert_eq!(take(&mut engine, &step), Err(full), "by {step:?}");
+                    assert_eq!(
+                        engine.state_hash(),
+                        before,
+                        "{full} left a trace of {step:?}"
+                    );
+                }
+                refusals += 1;
+                value *= 2;
+                engine = made(&mut value, &log);
+                assert_eq!(engine.state_hash(), before, "{which} of {value}");
+            };
+            if let (Step::Schedule(key), Some(node)) = (&step, placed) {
+                world.assume(key, &node);
+            }
+            log.push(step);
+        }
+    }
+    refusals
+}
