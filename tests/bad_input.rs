@@ -81,7 +81,7 @@ fn load(objects: &[Value]) -> (Intake, Vec<PodId>) {
 }
 
 fn replay(nodes: &[&str]) -> Replay {
-    let mut replay = Replay::new(None, VERDICTS, nodes.len(), 8);
+    let mut replay = Replay::new(None, VERDICTS, 4, 8);
     for name in nodes {
         replay.add("Node", &node(name));
     }

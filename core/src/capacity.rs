@@ -79,7 +79,7 @@ pub struct Capacities {
 /// asked for. 150,000 pods of as many kinds take a tenth of it.
 pub const BYTES_MAX: u64 = 16 << 30;
 /// Topology keys at most: each has a column over all nodes, and clusters use a handful.
-pub const TOPOLOGY_KEYS_MAX: u32 = 1024;
+pub const TOPOLOGY_KEYS_MAX: u32 = 256;
 
 impl Default for Capacities {
     fn default() -> Self {

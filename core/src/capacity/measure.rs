@@ -1,7 +1,7 @@
 //! Capacities that an input needs.
 
 use super::{Capacities, TOPOLOGY_KEYS_MAX};
-use crate::object::{NodeSelectorTerm, Object, Pod, PodAffinityTerm, Requirement};
+use crate::object::{LabelSelector, NodeSelectorTerm, Object, Pod, PodAffinityTerm, Requirement};
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::hash::{BuildHasher, Hash, Hasher};
 use foldhash::fast::FixedState;
@@ -114,6 +114,21 @@ impl Measure {
         }
     }
 
+    fn requirements(&mut self, requirements: &[Requirement]) {
+        for requirement in requirements {
+            self.text(&requirement.key);
+            requirement.values.iter().for_each(|value| self.text(value));
+        }
+    }
+
+    fn selector(&mut self, selector: &LabelSelector) {
+        for (key, value) in &selector.match_labels {
+            self.text(key);
+            self.text(value);
+        }
+        self.requirements(&selector.match_expressions);
+    }
+
     fn object(&mut self, object: &Object) {
         let meta = object.metadata();
         match object {
@@ -204,9 +219,18 @@ impl Measure {
             return;
         }
         let spec = &pod.spec;
-        for (key, value) in &pod.metadata.labels {
+        let pairs = pod
+            .metadata
+            .labels
+            .iter()
+            .chain(spec.node_selector.iter().flatten());
+        for (key, value) in pairs {
             self.text(key);
             self.text(value);
+        }
+        for toleration in &spec.tolerations {
+            self.text(&toleration.key);
+            self.text(&toleration.value);
         }
         let containers = || spec.containers.iter().chain(&spec.init_containers);
         for container in containers() {
@@ -237,6 +261,11 @@ impl Measure {
                 + constraint.label_selector.as_ref().map_or(0, selector_words)
                 + constraint.match_label_keys.len() * 4;
             self.topology_keys.insert(hash(&constraint.topology_key));
+            self.text(&constraint.topology_key);
+            constraint
+                .label_selector
+                .iter()
+                .for_each(|own| self.selector(own));
             self.term_words += blocks(own);
             words += own;
         }
@@ -247,7 +276,11 @@ impl Measure {
                     .iter()
                     .flat_map(|own| &own.node_selector_terms);
                 let preferred = node.preferred.iter().flatten().map(|own| &own.preference);
-                words += required.chain(preferred).map(term_words).sum::<usize>();
+                for term in required.chain(preferred) {
+                    words += term_words(term);
+                    self.requirements(&term.match_expressions);
+                    self.requirements(&term.match_fields);
+                }
             }
             for side in affinity
                 .pod_affinity
@@ -262,6 +295,10 @@ impl Measure {
                     self.term_words += 2 * blocks(own);
                     self.live_words += 3;
                     self.topology_keys.insert(hash(&term.topology_key));
+                    self.text(&term.topology_key);
+                    term.namespaces.iter().for_each(|name| self.text(name));
+                    let selectors = term.label_selector.iter().chain(&term.namespace_selector);
+                    selectors.for_each(|own| self.selector(own));
                     words += own;
                 }
             }
@@ -317,7 +354,7 @@ impl Measure {
             terms: narrow(self.terms + 256),
             term_words: margin(self.term_words) + 4096,
             term_counts: narrow(term_counts + 1024),
-            links: narrow(self.terms * 2 + classes * 8 + 1024),
+            links: narrow(self.terms * 2 + self.ports + classes * 8 + 1024),
             images: narrow(self.images.len() as u64 + u64::from(FEW)),
             image_words: margin(self.image_names) + 64,
             image_counts: narrow(self.image_names + 64),
@@ -342,7 +379,7 @@ fn requirement_words(requirements: &[Requirement]) -> usize {
     requirements.iter().map(|own| 3 + own.values.len()).sum()
 }
 
-fn selector_words(selector: &crate::object::LabelSelector) -> usize {
+fn selector_words(selector: &LabelSelector) -> usize {
     2 + selector.match_labels.len() * 4 + requirement_words(&selector.match_expressions)
 }
 
