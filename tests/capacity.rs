@@ -1,8 +1,10 @@
 //! Every table that fills up refuses by its name, again and again, and changes nothing; what was
 //! refused goes in where the table is larger.
 
+use berth_core::object::config::KubeSchedulerConfiguration;
+use berth_core::object::{Node, Object, Pod};
 use berth_core::{
-    ApplyError, AttemptError, Capacities, CapacityExceeded, CreateError, Options, Outcome,
+    ApplyError, AttemptError, Capacities, CapacityExceeded, Change, CreateError, Options, Outcome,
     Scheduler,
 };
 use berth_test_support::generate::case;
@@ -10,6 +12,7 @@ use berth_test_support::generate::profile::configuration;
 use berth_test_support::generate::world::{Step, World};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
+use serde_json::json;
 
 /// Refusals that each table must give.
 const REFUSALS: u32 = 10;
@@ -109,6 +112,69 @@ fn every_full_table_refuses_by_name_and_changes_nothing() {
             "{which} refused {refusals} times"
         );
     }
+}
+
+/// A class whose list of terms is longer than `live_words` holds is refused in the middle of it. What
+/// it had interned by then must not stay: the tables of terms and keys hold one such list only.
+#[test]
+fn a_class_that_does_not_go_live_gives_back_its_terms_and_keys() {
+    let mut capacities = Capacities::for_size(1, 1);
+    // Three constraints of six words each: the third begins before the limit and ends behind it.
+    capacities.live_words = 16;
+    capacities.terms = 3;
+    capacities.topology_keys = 3;
+    let full =
+        |which, limit| Outcome::Error(AttemptError::Capacity(CapacityExceeded { which, limit }));
+    let pod = |app: &str, constraints: usize| -> Object {
+        let constraint = |at: usize| {
+            json!({
+                "maxSkew": 1, "topologyKey": format!("{app}-{at}"), "whenUnsatisfiable": "ScheduleAnyway",
+                "labelSelector": {"matchLabels": {"app": app, "at": at.to_string()}},
+            })
+        };
+        let constraints: Vec<_> = (0..constraints).map(constraint).collect();
+        let pod: Pod = serde_json::from_value(json!({
+            "metadata": {"name": app, "namespace": "default", "labels": {"app": app}},
+            "spec": {"containers": [{"name": "c"}], "topologySpreadConstraints": constraints},
+        }))
+        .expect("a pod");
+        Object::Pod(Box::new(pod))
+    };
+    let config = KubeSchedulerConfiguration::default();
+    let mut engine =
+        Scheduler::new(&config, Options::default(), capacities).expect("room for a profile");
+    let node: Node = serde_json::from_value(json!({
+        "metadata": {"name": "n1", "labels": {"small-0": "a"}},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}},
+    }))
+    .expect("a node");
+    engine
+        .apply(Change::Added, &Object::Node(Box::new(node)))
+        .expect("room for a node");
+    let before = engine.state_hash();
+    for app in ["a", "b", "c", "d"] {
+        let object = pod(app, 3);
+        engine
+            .apply(Change::Added, &object)
+            .expect("room for a pod");
+        let id = engine.find_pod("default", app).expect("the pod");
+        let added = engine.state_hash();
+        for _ in 0..2 {
+            assert_eq!(engine.schedule(id).outcome, full("live_words", 16), "{app}");
+            assert_eq!(engine.state_hash(), added, "{app}");
+        }
+        engine
+            .apply(Change::Deleted, &object)
+            .expect("the pod is there");
+        assert_eq!(engine.state_hash(), before, "{app}");
+    }
+    // One constraint fits.
+    engine
+        .apply(Change::Added, &pod("small", 1))
+        .expect("room for a pod");
+    let id = engine.find_pod("default", "small").expect("the pod");
+    let outcome = engine.schedule(id).outcome;
+    assert!(matches!(outcome, Outcome::Scheduled(_)), "{outcome:?}");
 }
 
 /// Plays a history on a scheduler whose table is too small, and grows it at each refusal.

@@ -1,5 +1,6 @@
 //! The scheduler's own promises: refusals change nothing, evaluations neither, memory is as stated.
 
+use berth_core::id::{NodeId, PodId};
 use berth_core::object::config::KubeSchedulerConfiguration;
 use berth_core::object::{Namespace, Node, Object, Pod, Service, Workload};
 use berth_core::{
@@ -133,6 +134,51 @@ fn an_evaluation_judges_a_bound_pod_as_if_it_were_not_bound() {
         scheduler.schedule(id).outcome,
         Outcome::Error(AttemptError::NotPending)
     );
+    assert_eq!(scheduler.state_hash(), before);
+}
+
+#[test]
+fn an_id_that_no_pod_has_is_an_error_of_its_own() {
+    let mut scheduler = scheduler(Capacities::default());
+    add(&mut scheduler, &node("n1"));
+    let object = pod("a", &json!({}));
+    add(&mut scheduler, &object);
+    let removed = scheduler
+        .find_pod("default", "a")
+        .expect("the pod was added");
+    scheduler
+        .apply(Change::Deleted, &object)
+        .expect("the pod is there");
+    let before = scheduler.state_hash();
+    for id in [removed, PodId(7), PodId(u32::MAX)] {
+        let expected = Outcome::Error(AttemptError::NoPod);
+        assert_eq!(scheduler.schedule(id).outcome, expected);
+        assert_eq!(scheduler.evaluate(id).outcome, expected);
+        let (decision, record) = scheduler.explain(id, Detail::Full);
+        assert_eq!(decision.outcome, expected);
+        assert_eq!(scheduler.feasible(&decision).count(), 0);
+        assert_eq!(
+            (record.result, record.error.as_deref()),
+            (
+                PodResult::Error,
+                Some("no pod has this id; it may have been deleted")
+            )
+        );
+        scheduler.forget(id);
+        assert!(!scheduler.has_pod(id) && !scheduler.waits(id));
+        assert_eq!(
+            (
+                scheduler.pod_name(id),
+                scheduler.priority(id),
+                scheduler.node_of(id)
+            ),
+            (("", ""), 0, None)
+        );
+    }
+    for id in [NodeId(7), NodeId(u32::MAX)] {
+        let node = scheduler.node(id);
+        assert!(node.name.is_empty() && node.resources().next().is_none());
+    }
     assert_eq!(scheduler.state_hash(), before);
 }
 

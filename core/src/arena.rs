@@ -3,7 +3,10 @@
 //! Blocks are powers of two; a freed block joins the free list of its size and is split when a
 //! smaller one is wanted. The links of the free lists live in the freed blocks.
 
+use crate::capacity::bytes_of;
+use crate::table::Table;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 /// What an arena holds: plain numbers, two of which can keep a link.
 pub(crate) trait Cell: Copy + Default {
@@ -58,13 +61,14 @@ impl<T: Cell> Arena<T> {
             cells: Vec::with_capacity(capacity),
             free: [NONE; 32],
             used: 0,
-            capacity,
+            // Starts are 32 bits, of which the last means that there is none.
+            capacity: capacity.min(u32::MAX as usize),
         }
     }
 
     /// Bytes taken for `capacity` cells.
-    pub(crate) const fn bytes(capacity: usize) -> usize {
-        capacity * size_of::<T>()
+    pub(crate) const fn bytes(capacity: u64) -> u64 {
+        bytes_of::<T>(capacity)
     }
 
     #[cfg(test)]
@@ -76,11 +80,8 @@ impl<T: Cell> Arena<T> {
     pub(crate) fn insert(&mut self, slice: &[T]) -> Option<u32> {
         let exponent = exponent::<T>(slice.len());
         let start = self.take(exponent)?;
-        self.used += 1 << exponent;
-        if let Some(block) = self
-            .cells
-            .get_mut(start as usize..start as usize + slice.len())
-        {
+        self.used = self.used.saturating_add(cells(exponent));
+        if let Some(block) = self.cells.get_mut(range(start, slice.len())) {
             block.copy_from_slice(slice);
         }
         Some(start)
@@ -89,42 +90,49 @@ impl<T: Cell> Arena<T> {
     /// Gives back the block of a slice of `len` cells that starts at `start`.
     pub(crate) fn remove(&mut self, start: u32, len: usize) {
         let exponent = exponent::<T>(len);
-        self.used -= 1 << exponent;
+        self.used = self.used.saturating_sub(cells(exponent));
         self.put(start, exponent);
     }
 
     pub(crate) fn slice(&self, start: u32, len: usize) -> &[T] {
-        self.cells
-            .get(start as usize..start as usize + len)
-            .unwrap_or_default()
+        self.cells.get(range(start, len)).unwrap_or_default()
     }
 
     fn take(&mut self, exponent: usize) -> Option<u32> {
-        let larger = (exponent..self.free.len()).find(|&size| self.free[size] != NONE);
+        let mut free = self.free.iter().copied().enumerate().skip(exponent);
+        let larger = free.find(|(_, start)| *start != NONE);
+        let fresh = range(self.cells.len() as u32, cells(exponent));
         // A fresh block before a larger freed one is split: splits never grow back.
-        if larger != Some(exponent) && self.cells.len() + (1 << exponent) <= self.capacity {
-            let start = self.cells.len();
-            self.cells.resize(start + (1 << exponent), T::default());
-            return Some(start as u32);
+        if larger.is_none_or(|(size, _)| size != exponent) && fresh.end <= self.capacity {
+            self.cells.resize(fresh.end, T::default());
+            return Some(fresh.start as u32);
         }
-        let mut size = larger?;
-        let start = self.free[size];
-        self.free[size] = T::read_link(self.slice(start, 1 << size));
-        while size > exponent {
-            size -= 1;
-            self.put(start + (1 << size), size);
+        let (size, start) = larger?;
+        let link = T::read_link(self.slice(start, cells(size)));
+        self.free.set(size, link);
+        for half in (exponent..size).rev() {
+            self.put(start.saturating_add(cells(half) as u32), half);
         }
         Some(start)
     }
 
     fn put(&mut self, start: u32, exponent: usize) {
-        let link = self.free[exponent];
-        let end = start as usize + (1 << exponent);
-        if let Some(block) = self.cells.get_mut(start as usize..end) {
-            T::write_link(block, link);
-            self.free[exponent] = start;
+        let block = self.cells.get_mut(range(start, cells(exponent)));
+        if let (Some(block), Some(free)) = (block, self.free.at_mut(exponent)) {
+            T::write_link(block, *free);
+            *free = start;
         }
     }
+}
+
+/// Cells of a block.
+fn cells(exponent: usize) -> usize {
+    1_usize.checked_shl(exponent as u32).unwrap_or(usize::MAX)
+}
+
+fn range(start: u32, len: usize) -> Range<usize> {
+    let start = start as usize;
+    start..start.saturating_add(len)
 }
 
 fn exponent<T: Cell>(len: usize) -> usize {

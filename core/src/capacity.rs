@@ -91,35 +91,35 @@ impl Capacities {
     /// Room for usual objects in a cluster of this many nodes and pods.
     pub const fn for_size(nodes: u32, pods: u32) -> Self {
         let classes = if pods < 4096 {
-            pods + 64
+            narrow(64, &[(pods, 1)])
         } else {
-            4096 + pods / 64
+            narrow(4096, &[(pods / 64, 1)])
         };
         Self {
             nodes,
             pods,
             classes,
-            class_words: classes as u64 * 512,
+            class_words: wide(0, &[(classes, 512)]),
             live_classes: 64,
             live_words: 64 * 1024,
-            texts: 4096 + nodes * 8 + pods * 3,
-            text_bytes: (1 << 20) + nodes as u64 * 512 + pods as u64 * 128,
-            node_words: 4096 + nodes as u64 * 256,
+            texts: narrow(4096, &[(nodes, 8), (pods, 3)]),
+            text_bytes: wide(1 << 20, &[(nodes, 512), (pods, 128)]),
+            node_words: wide(4096, &[(nodes, 256)]),
             record_words: 1 << 18,
             resources: 32,
             topology_keys: 16,
-            domains: 1024 + nodes * 2,
-            terms: 1024 + classes,
-            term_words: 65_536 + classes as u64 * 128,
-            term_counts: 4096 + pods * 4,
-            links: 8192 + classes * 8,
+            domains: narrow(1024, &[(nodes, 2)]),
+            terms: narrow(1024, &[(classes, 1)]),
+            term_words: wide(65_536, &[(classes, 128)]),
+            term_counts: narrow(4096, &[(pods, 4)]),
+            links: narrow(8192, &[(classes, 8)]),
             images: 4096,
-            image_words: 1024 + nodes as u64 * 256,
-            image_counts: 1024 + nodes * 100,
+            image_words: wide(1024, &[(nodes, 256)]),
+            image_counts: narrow(1024, &[(nodes, 100)]),
             ports: 1024,
-            port_counts: 1024 + pods,
-            objects: 2048 + pods / 4,
-            object_words: 65_536 + pods as u64 * 8,
+            port_counts: narrow(1024, &[(pods, 1)]),
+            objects: narrow(2048, &[(pods / 4, 1)]),
+            object_words: wide(65_536, &[(pods, 8)]),
         }
     }
 
@@ -146,49 +146,97 @@ impl Capacities {
     /// Bytes that a scheduler of these capacities takes, configuration aside.
     pub const fn bytes(&self) -> u64 {
         let nodes = self.nodes as u64;
-        let rows = nodes.div_ceil(64) * 64;
+        let blocks = nodes.div_ceil(64);
+        let rows = blocks.saturating_mul(64);
         let pods = self.pods as u64;
         let classes = self.classes as u64;
         let terms = self.terms as u64;
         let images = self.images as u64;
         let ports = self.ports as u64;
-        rows / 64 * size_of::<NodeBlock>() as u64
-            + nodes * (size_of::<NodeRow>() as u64 + 4)
-            + index_bytes(nodes)
-            + records_bytes(nodes * 2 + 2, self.node_words)
-            + records_bytes(self.texts as u64, self.text_bytes / 4)
-            + self.record_words as u64 * 4
-            + Compiler::bytes(self.resources as u64)
-            + records_bytes(PROFILE_RECORDS as u64, PROFILE_WORDS)
-            + Resources::bytes(self.resources as u64, rows)
-            + Order::bytes(rows)
-            + Topology::bytes(rows, self.topology_keys as u64, self.domains as u64)
-            + records_bytes(images, images)
-            + images * 12
-            + Arena::<u32>::bytes(self.image_words as usize) as u64
-            + Counts::bytes(images, self.image_counts as u64)
-            + rows * 4
-            + records_bytes(classes, self.class_words)
-            + classes * (size_of::<Class>() + size_of::<ClassLinks>()) as u64
-            + Links::bytes(self.links as u64)
-            + records_bytes(terms, self.term_words)
-            + terms * 8
-            + Counts::bytes(terms, self.term_counts as u64)
-            + records_bytes(ports, ports * 4)
-            + Counts::bytes(ports, self.port_counts as u64)
-            + pods * (size_of::<PodRow>() as u64 + 4)
-            + index_bytes(pods)
-            + Objects::bytes(self.objects as u64)
-            + records_bytes(self.objects as u64, self.object_words)
-            + Live::bytes(self, rows)
-            + Journal::bytes(self)
-            + Scratch::bytes(rows, self.domains as u64 + 1, self.topology_keys as u64)
+        sum(&[
+            bytes_of::<NodeBlock>(blocks),
+            bytes_of::<NodeRow>(nodes),
+            bytes_of::<u32>(nodes),
+            index_bytes(nodes),
+            records_bytes(wide(2, &[(self.nodes, 2)]), self.node_words),
+            records_bytes(self.texts as u64, self.text_bytes / 4),
+            bytes_of::<u32>(self.record_words as u64),
+            Compiler::bytes(self.resources as u64),
+            records_bytes(PROFILE_RECORDS as u64, PROFILE_WORDS),
+            Resources::bytes(self.resources as u64, rows),
+            Order::bytes(rows),
+            Topology::bytes(rows, self.topology_keys as u64, self.domains as u64),
+            records_bytes(images, images),
+            bytes_of::<[u32; 3]>(images),
+            Arena::<u32>::bytes(self.image_words),
+            Counts::bytes(images, self.image_counts as u64),
+            bytes_of::<u32>(rows),
+            records_bytes(classes, self.class_words),
+            bytes_of::<Class>(classes),
+            bytes_of::<ClassLinks>(classes),
+            Links::bytes(self.links as u64),
+            records_bytes(terms, self.term_words),
+            bytes_of::<[u32; 2]>(terms),
+            Counts::bytes(terms, self.term_counts as u64),
+            records_bytes(ports, ports.saturating_mul(4)),
+            Counts::bytes(ports, self.port_counts as u64),
+            bytes_of::<PodRow>(pods),
+            bytes_of::<u32>(pods),
+            index_bytes(pods),
+            Objects::bytes(self.objects as u64),
+            records_bytes(self.objects as u64, self.object_words),
+            Live::bytes(self, rows),
+            Journal::bytes(self),
+            Scratch::bytes(
+                rows,
+                (self.domains as u64).saturating_add(1),
+                self.topology_keys as u64,
+            ),
+        ])
     }
 }
 
 /// Bytes of an interning table: entries of 12 and a vacancy list of 4 bytes each.
 const fn records_bytes(limit: u64, words: u64) -> u64 {
-    limit * 16 + words * 4 + index_bytes(limit)
+    sum(&[
+        bytes_of::<[u32; 4]>(limit),
+        bytes_of::<u32>(words),
+        index_bytes(limit),
+    ])
+}
+
+/// Bytes of a table of `count` entries.
+pub(crate) const fn bytes_of<T>(count: u64) -> u64 {
+    count.saturating_mul(size_of::<T>() as u64)
+}
+
+pub(crate) const fn sum(mut parts: &[u64]) -> u64 {
+    let mut total = 0_u64;
+    while let [first, rest @ ..] = parts {
+        total = total.saturating_add(*first);
+        parts = rest;
+    }
+    total
+}
+
+/// `base`, and so many for each of the counts.
+const fn wide(base: u64, mut counts: &[(u32, u32)]) -> u64 {
+    let mut total = base;
+    while let [(count, each), rest @ ..] = counts {
+        total = total.saturating_add((*count as u64).saturating_mul(*each as u64));
+        counts = rest;
+    }
+    total
+}
+
+/// The same where the limit is of 32 bits.
+const fn narrow(base: u64, counts: &[(u32, u32)]) -> u32 {
+    let total = wide(base, counts);
+    if total > u32::MAX as u64 {
+        u32::MAX
+    } else {
+        total as u32
+    }
 }
 
 /// A table that is full. Nothing was changed.

@@ -12,6 +12,7 @@ pub(crate) use compile::{
 use crate::id::{ProfileId, ResourceId, TextId};
 use crate::intern::{Records, Word, amount, word_text};
 use crate::selector::LabelsView;
+use crate::table::{Table, Vacant};
 
 /// Parts of a class record, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,26 +137,40 @@ pub(crate) const UNSUPPORTED: &[&str] = &[
     "spec.volumes[].rbd",
 ];
 
+impl Vacant for Class {
+    const VACANT: &'static Self = &Self::EMPTY;
+}
+
 impl Class {
+    const EMPTY: Self = Self {
+        starts: [0; SECTIONS + 1],
+        namespace: TextId(0),
+        profile: None,
+        flags: 0,
+        features: 0,
+        unsupported: 0,
+        image_count: 0,
+        owner: (OwnerKind::Other, None),
+        amounts: Amounts {
+            spec: [0; 3],
+            status: [0; 3],
+            score: [0; 3],
+            non_zero: [0; 2],
+        },
+    };
+
     /// Reads a class record; `profile` is found by its scheduler name.
     pub(crate) fn read(words: &[Word], profile: impl Fn(TextId) -> Option<ProfileId>) -> Self {
         let mut starts = [0; SECTIONS + 1];
         let mut at = 0;
-        for start in starts.iter_mut().take(SECTIONS) {
-            *start = at + 1;
-            at += words.get(at as usize).copied().unwrap_or(0) + 1;
+        for start in &mut starts {
+            *start = u32::saturating_add(at, 1);
+            let count = words.get(at as usize).copied().unwrap_or(0);
+            at = start.saturating_add(count);
         }
-        starts[SECTIONS] = at + 1;
         let mut class = Self {
             starts,
-            namespace: TextId(0),
-            profile: None,
-            flags: 0,
-            features: 0,
-            unsupported: 0,
-            image_count: 0,
-            owner: (OwnerKind::Other, None),
-            amounts: Amounts::default(),
+            ..Self::EMPTY
         };
         if let &[
             namespace,
@@ -198,9 +213,12 @@ impl Class {
 
     /// The words of a section of this class' record.
     pub(crate) fn section<'a>(&self, words: &'a [Word], section: Section) -> &'a [Word] {
-        let start = self.starts[section as usize] as usize;
-        let end = self.starts[section as usize + 1] as usize - 1;
-        words.get(start..end).unwrap_or_default()
+        let Some([start, next, ..]) = self.starts.get(section as usize..) else {
+            return &[];
+        };
+        // The word before each start is the section's count.
+        let end = (*next as usize).saturating_sub(1);
+        words.get(*start as usize..end).unwrap_or_default()
     }
 
     /// The field that makes pods of this class unsupported.
@@ -233,14 +251,17 @@ impl<'a> ClassView<'a> {
 
     /// What is asked of resources beside cpu, memory and ephemeral storage.
     pub(crate) fn scalars(self) -> impl Iterator<Item = Scalar> + 'a {
-        self.section(Section::Scalars)
-            .chunks_exact(10)
-            .map(|words| Scalar {
-                resource: ResourceId(words[0]),
-                spec: amount(&words[1..]),
-                status: amount(&words[4..]),
-                score: amount(&words[7..]),
-            })
+        let scalars = self.section(Section::Scalars).as_chunks::<10>().0;
+        scalars.iter().map(|[resource, amounts @ ..]| {
+            let mut amounts = amounts.chunks_exact(3).map(amount);
+            let mut next = || amounts.next().unwrap_or(0);
+            Scalar {
+                resource: ResourceId(*resource),
+                spec: next(),
+                status: next(),
+                score: next(),
+            }
+        })
     }
 }
 
@@ -282,7 +303,7 @@ impl Classes {
 
     pub(crate) fn view(&self, id: crate::id::ClassId) -> ClassView<'_> {
         ClassView {
-            class: &self.entries[id.index()],
+            class: self.entries.at(id),
             words: self.records.words(id.0),
         }
     }

@@ -4,6 +4,7 @@
 //! and columns. Everything is allocated in [`Cluster::new`]; a change either fits and is made whole
 //! or is refused and changes nothing.
 
+mod chains;
 pub(crate) mod count;
 mod hash;
 pub(crate) mod journal;
@@ -31,6 +32,7 @@ use crate::class::{Classes, Compiler};
 use crate::id::ClassId;
 use crate::intern::{Records, Texts, Writer, reserved_index};
 use crate::kernel::NodeBlock;
+use crate::table::{Table, Vacant};
 use alloc::vec::Vec;
 use count::Counts;
 use hashbrown::HashTable;
@@ -67,6 +69,14 @@ impl ClassLinks {
         ports: link::EMPTY,
         first_pod: NONE,
     };
+}
+
+impl Vacant for ClassLinks {
+    const VACANT: &'static Self = &Self::EMPTY;
+}
+
+impl Vacant for NodeBlock {
+    const VACANT: &'static Self = &Self::EMPTY;
 }
 
 pub(crate) struct Cluster {
@@ -126,7 +136,7 @@ impl Cluster {
     pub(crate) fn new(capacities: Capacities) -> Self {
         let c = &capacities;
         let blocks = c.nodes.div_ceil(64);
-        let rows = blocks * 64;
+        let rows = blocks.saturating_mul(64);
         let mut block_table = Vec::with_capacity(blocks as usize);
         block_table.resize(blocks as usize, NodeBlock::EMPTY);
         let vacant_links = ClassLinks::EMPTY;
@@ -150,7 +160,7 @@ impl Cluster {
             node_count: 0,
             node_records: Records::new(
                 ["node_records", "node_words"],
-                c.nodes * 2 + 2,
+                c.nodes.saturating_mul(2).saturating_add(2),
                 c.node_words,
             ),
             resources: Resources::new(c.resources, rows),
@@ -183,7 +193,12 @@ impl Cluster {
 
     /// Rows of the node table, in whole blocks.
     pub(crate) fn rows(&self) -> usize {
-        self.blocks.len() * 64
+        self.blocks.len().saturating_mul(64)
+    }
+
+    /// The block of a row, and its lane there.
+    pub(crate) fn block(&self, row: usize) -> (&NodeBlock, usize) {
+        (self.blocks.at(row / 64), row % 64)
     }
 
     pub(crate) fn class(&self, id: ClassId) -> crate::class::ClassView<'_> {

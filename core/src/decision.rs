@@ -27,6 +27,17 @@ pub struct Decision {
 }
 
 impl Decision {
+    /// An attempt that came to nothing before a profile was looked at.
+    pub(crate) const fn failed(pod: PodId, error: AttemptError) -> Self {
+        Self {
+            pod,
+            profile: None,
+            outcome: Outcome::Error(error),
+            feasible: 0,
+            evaluated: 0,
+        }
+    }
+
     /// Whether the feasible nodes have scores: one alone is not scored.
     pub const fn is_scored(&self) -> bool {
         self.feasible > 1
@@ -57,6 +68,8 @@ pub enum AttemptError {
     NoNodes,
     /// No profile has the pod's scheduler name.
     NoProfile,
+    /// No pod has this id, perhaps no more.
+    NoPod,
     /// The pod has a node.
     NotPending,
     /// The pod is being deleted.
@@ -76,6 +89,7 @@ impl fmt::Display for AttemptError {
         match self {
             Self::NoNodes => f.write_str("no nodes available to schedule pods"),
             Self::NoProfile => f.write_str("no profile has the pod's scheduler name"),
+            Self::NoPod => f.write_str("no pod has this id; it may have been deleted"),
             Self::NotPending => f.write_str("the pod has a node already"),
             Self::Deleting => f.write_str("the pod is being deleted"),
             Self::PreferredTerm => {

@@ -4,13 +4,16 @@
 //! sequence of [`Word`]s; each is a number below 2^31 or the id of a text, so that a record knows
 //! by itself which texts it keeps alive.
 
-use crate::arena::Arena;
+mod slices;
+
 use crate::capacity::CapacityExceeded;
 use crate::id::TextId;
+use crate::table::Table;
 use alloc::vec::Vec;
 use core::hash::{BuildHasher, Hasher};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use slices::{Slices, Symbol};
 
 /// Fixed, so that tables look the same on every machine.
 const SEED: u64 = 0x6265_7274_6800_0137;
@@ -54,143 +57,63 @@ pub(crate) fn hash_pair(a: u32, b: u32) -> u64 {
     hasher.finish()
 }
 
-/// An entry of either table: a slice of its arena and how often it is referred to.
-#[derive(Clone, Copy, Default)]
-struct Entry {
-    start: u32,
-    len: u32,
-    references: u32,
+impl Symbol for u8 {
+    fn hash(bytes: &[u8]) -> u64 {
+        hash_bytes(bytes)
+    }
+}
+
+impl Symbol for Word {
+    fn hash(words: &[Word]) -> u64 {
+        hash_words(words)
+    }
 }
 
 /// Interned texts.
-pub(crate) struct Texts {
-    bytes: Arena<u8>,
-    entries: Vec<Entry>,
-    vacant: Vec<u32>,
-    index: HashTable<u32>,
-    limit: u32,
-    bytes_limit: u64,
-}
+pub(crate) struct Texts(Slices<u8>);
 
 impl Texts {
     pub(crate) fn new(limit: u32, bytes_limit: u64) -> Self {
-        Self {
-            bytes: Arena::new(bytes_limit as usize),
-            entries: Vec::with_capacity(limit as usize),
-            vacant: Vec::with_capacity(limit as usize),
-            index: reserved_index(limit),
-            limit,
-            bytes_limit,
-        }
+        Self(Slices::new(["texts", "text_bytes"], limit, bytes_limit))
     }
 
     /// Id of `text`, with one more reference.
     pub(crate) fn intern(&mut self, text: &str) -> Result<TextId, CapacityExceeded> {
-        if let Some(id) = self.find(text) {
-            self.retain(id);
-            return Ok(id);
-        }
-        let full = CapacityExceeded {
-            which: "texts",
-            limit: u64::from(self.limit),
-        };
-        if self.vacant.is_empty() && self.entries.len() >= self.limit as usize {
-            return Err(full);
-        }
-        let Some(start) = self.bytes.insert(text.as_bytes()) else {
-            return Err(CapacityExceeded {
-                which: "text_bytes",
-                limit: self.bytes_limit,
-            });
-        };
-        let entry = Entry {
-            start,
-            len: text.len() as u32,
-            references: 1,
-        };
-        let id = if let Some(id) = self.vacant.pop() {
-            self.entries[id as usize] = entry;
-            id
-        } else {
-            self.entries.push(entry);
-            self.entries.len() as u32 - 1
-        };
-        let (entries, bytes) = (&self.entries, &self.bytes);
-        self.index
-            .insert_unique(hash_bytes(text.as_bytes()), id, |id| {
-                let entry = entries[*id as usize];
-                hash_bytes(bytes.slice(entry.start, entry.len as usize))
-            });
+        let (id, _) = self.0.intern(text.as_bytes())?;
         Ok(TextId(id))
     }
 
     /// Id of `text` if it is interned.
     pub(crate) fn find(&self, text: &str) -> Option<TextId> {
-        self.index
-            .find(hash_bytes(text.as_bytes()), |id| {
-                self.bytes_of(TextId(*id)) == text.as_bytes()
-            })
-            .map(|id| TextId(*id))
+        self.0.find(text.as_bytes()).map(TextId)
     }
 
     pub(crate) fn text(&self, id: TextId) -> &str {
-        core::str::from_utf8(self.bytes_of(id)).unwrap_or_default()
+        core::str::from_utf8(self.0.slice(id.0)).unwrap_or_default()
     }
 
     pub(crate) fn retain(&mut self, id: TextId) {
-        self.entries[id.index()].references += 1;
+        self.0.retain(id.0);
     }
 
     pub(crate) fn release(&mut self, id: TextId) {
-        let entry = &mut self.entries[id.index()];
-        entry.references -= 1;
-        if entry.references > 0 {
-            return;
-        }
-        let hash = hash_bytes(self.bytes_of(id));
-        if let Ok(found) = self.index.find_entry(hash, |other| *other == id.0) {
-            found.remove();
-        }
-        let entry = self.entries[id.index()];
-        self.bytes.remove(entry.start, entry.len as usize);
-        self.vacant.push(id.0);
+        self.0.release(id.0, |_| ());
     }
 
     /// Texts in use.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.index.len()
-    }
-
-    fn bytes_of(&self, id: TextId) -> &[u8] {
-        let entry = self.entries[id.index()];
-        self.bytes.slice(entry.start, entry.len as usize)
+        self.0.len()
     }
 }
 
 /// Interned records: equal sequences of words have one id.
-pub(crate) struct Records {
-    words: Arena<Word>,
-    entries: Vec<Entry>,
-    vacant: Vec<u32>,
-    index: HashTable<u32>,
-    limit: u32,
-    words_limit: u64,
-    /// Names of the two limits in [`Capacities`](crate::Capacities).
-    which: [&'static str; 2],
-}
+pub(crate) struct Records(Slices<Word>);
 
 impl Records {
+    /// `which` names the two limits in [`Capacities`](crate::Capacities).
     pub(crate) fn new(which: [&'static str; 2], limit: u32, words_limit: u64) -> Self {
-        Self {
-            words: Arena::new(words_limit as usize),
-            entries: Vec::with_capacity(limit as usize),
-            vacant: Vec::with_capacity(limit as usize),
-            index: reserved_index(limit),
-            limit,
-            words_limit,
-            which,
-        }
+        Self(Slices::new(which, limit, words_limit))
     }
 
     /// Id of `words` with one more reference, and whether it is new.
@@ -198,92 +121,41 @@ impl Records {
     /// A new record takes over the caller's references to its texts; otherwise, and on failure,
     /// they stay the caller's.
     pub(crate) fn intern(&mut self, words: &[Word]) -> Result<(u32, bool), CapacityExceeded> {
-        if let Some(id) = self.find(words) {
-            self.entries[id as usize].references += 1;
-            return Ok((id, false));
-        }
-        if self.vacant.is_empty() && self.entries.len() >= self.limit as usize {
-            return Err(CapacityExceeded {
-                which: self.which[0],
-                limit: u64::from(self.limit),
-            });
-        }
-        let Some(start) = self.words.insert(words) else {
-            return Err(CapacityExceeded {
-                which: self.which[1],
-                limit: self.words_limit,
-            });
-        };
-        let entry = Entry {
-            start,
-            len: words.len() as u32,
-            references: 1,
-        };
-        let id = if let Some(id) = self.vacant.pop() {
-            self.entries[id as usize] = entry;
-            id
-        } else {
-            self.entries.push(entry);
-            self.entries.len() as u32 - 1
-        };
-        let (entries, arena) = (&self.entries, &self.words);
-        self.index.insert_unique(hash_words(words), id, |id| {
-            let entry = entries[*id as usize];
-            hash_words(arena.slice(entry.start, entry.len as usize))
-        });
-        Ok((id, true))
+        self.0.intern(words)
     }
 
     pub(crate) fn find(&self, words: &[Word]) -> Option<u32> {
-        self.index
-            .find(hash_words(words), |id| self.words(*id) == words)
-            .copied()
+        self.0.find(words)
     }
 
     pub(crate) fn words(&self, id: u32) -> &[Word] {
-        let entry = self.entries[id as usize];
-        self.words.slice(entry.start, entry.len as usize)
+        self.0.slice(id)
     }
 
     pub(crate) fn references(&self, id: u32) -> u32 {
-        self.entries[id as usize].references
+        self.0.references(id)
     }
 
     /// Drops one reference; with the last one the record goes, and its references to texts.
     /// Returns whether it went.
     pub(crate) fn release(&mut self, id: u32, texts: &mut Texts) -> bool {
-        let entry = &mut self.entries[id as usize];
-        entry.references -= 1;
-        if entry.references > 0 {
-            return false;
-        }
-        let hash = hash_words(self.words(id));
-        if let Ok(found) = self.index.find_entry(hash, |other| *other == id) {
-            found.remove();
-        }
-        release_texts(self.words(id), texts);
-        let entry = self.entries[id as usize];
-        self.words.remove(entry.start, entry.len as usize);
-        self.vacant.push(id);
-        true
+        self.0.release(id, |words| release_texts(words, texts))
     }
 
     /// Ids that may be in use are below this.
     pub(crate) fn bound(&self) -> usize {
-        self.entries.len()
+        self.0.bound()
     }
 
     /// Whether `id` is in use.
     pub(crate) fn contains(&self, id: u32) -> bool {
-        self.entries
-            .get(id as usize)
-            .is_some_and(|entry| entry.references > 0)
+        self.references(id) > 0
     }
 
     /// Records in use.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.index.len()
+        self.0.len()
     }
 }
 
@@ -295,20 +167,24 @@ pub(crate) fn release_texts(words: &[Word], texts: &mut Texts) {
 
 /// A hash index that never grows: tombstones force a resize only above half of the real capacity.
 pub(crate) fn reserved_index(limit: u32) -> HashTable<u32> {
-    HashTable::with_capacity(limit as usize * 2)
+    HashTable::with_capacity((limit as usize).saturating_mul(2))
 }
 
 /// Bytes of [`reserved_index`].
 pub(crate) const fn index_bytes(limit: u64) -> u64 {
     // hashbrown: buckets are a power of two at 7/8 load, 4 bytes of value and 1 of control each.
-    let buckets = match limit * 2 {
+    let places = match limit.saturating_mul(2) {
         0 => return 0,
         1..4 => 4,
         4..8 => 8,
         8..15 => 16,
-        wanted => (wanted * 8 / 7).next_power_of_two(),
+        wanted => wanted.saturating_mul(8) / 7,
     };
-    buckets * 5 + 16
+    let buckets = match places.checked_next_power_of_two() {
+        Some(buckets) => buckets,
+        None => u64::MAX,
+    };
+    buckets.saturating_mul(5).saturating_add(16)
 }
 
 /// A record being written. What it refers to is held until it is interned or given up.
@@ -355,7 +231,7 @@ impl Writer {
 
     /// Overwrites the number at `at`, such as a count that was not known before.
     pub(crate) fn set(&mut self, at: usize, number: u32) {
-        self.words[at] = number & !TEXT;
+        self.words.set(at, number & !TEXT);
     }
 
     /// Copies words of an interned record, texts included.
@@ -375,10 +251,9 @@ impl Writer {
 
     /// Overwrites the text at `at` with the one that `word` refers to.
     pub(crate) fn replace_text(&mut self, texts: &mut Texts, at: usize, word: Word) {
-        if let Some(text) = word_text(word) {
+        if let (Some(text), Some(old)) = (word_text(word), self.words.at_mut(at)) {
             texts.retain(text);
-            release_texts(&self.words[at..=at], texts);
-            self.words[at] = word;
+            release_texts(&[core::mem::replace(old, word)], texts);
         }
     }
 
@@ -391,22 +266,24 @@ impl Writer {
             .unwrap_or_default()
             .as_chunks_mut::<N>();
         entries.sort_unstable();
-        let mut kept = 0;
+        let mut kept = 0_usize;
         for next in 0..entries.len() {
             let (before, rest) = entries.split_at_mut(next);
             let Some(entry) = rest.first_mut() else {
                 break;
             };
-            if kept > 0 && before.get(kept - 1) == Some(entry) {
+            let last = kept.checked_sub(1).and_then(|last| before.get(last));
+            if last.is_some_and(|last| last == entry) {
                 release_texts(entry, texts);
                 continue;
             }
             if let Some(place) = before.get_mut(kept) {
                 *place = *entry;
             }
-            kept += 1;
+            kept = kept.saturating_add(1);
         }
-        self.words.truncate(at + kept * N);
+        self.words
+            .truncate(at.saturating_add(kept.saturating_mul(N)));
     }
 
     /// Interns what was written and starts anew.

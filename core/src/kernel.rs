@@ -91,8 +91,23 @@ impl NodeBlock {
         balance: [0; LANES],
     };
 
-    /// Derives from the exact columns of `lane` what depends on them; after every change.
+    /// What is allocatable and requested of a resource on the node in `lane`; 0 of other places.
+    pub fn amounts(&self, resource: usize, lane: usize) -> (i64, i128) {
+        let allocatable = self.allocatable.get(resource).and_then(|own| own.get(lane));
+        let requested = self.requested.get(resource).and_then(|own| own.get(lane));
+        (
+            allocatable.copied().unwrap_or(0),
+            requested.copied().unwrap_or(0),
+        )
+    }
+
+    /// Derives from the exact columns of `lane`, below 64, what depends on them; after every change.
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "the remainder is a lane, and cpu and memory have every column"
+    )]
     pub fn refresh(&mut self, lane: usize) {
+        let lane = lane % LANES;
         let bit = 1u64 << lane;
         let set = |word: u64, on: bool| if on { word | bit } else { word & !bit };
         let free_slot = i64::from(self.pods[lane]) < self.pods_allocatable[lane];

@@ -40,12 +40,31 @@
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]
+// Core does not panic: what the compiler does not prove is written so that it cannot. Tests may.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::arithmetic_side_effects,
+        clippy::expect_used,
+        clippy::get_unwrap,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::panic_in_result_fn,
+        clippy::string_slice,
+        clippy::todo,
+        clippy::unimplemented,
+        clippy::unreachable,
+        clippy::unwrap_in_result,
+        clippy::unwrap_used
+    )
+)]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
 pub mod id;
 pub mod kernel;
+pub mod node_set;
 pub mod plugins;
 pub mod quantity;
 
@@ -76,8 +95,12 @@ mod scheduler;
 #[cfg(feature = "objects")]
 mod selector;
 #[cfg(feature = "objects")]
+mod table;
+#[cfg(feature = "objects")]
 mod toleration;
 
+#[cfg(feature = "alloc")]
+pub use node_set::NodeSet;
 pub use quantity::Quantity;
 #[cfg(feature = "objects")]
 pub use {

@@ -283,13 +283,13 @@ fn weights(sets: &Plugins) -> Result<[i64; Plugin::COUNT], String> {
         };
         // 32-bit weights never overflow, but upstream's check for it does once negative ones
         // made the total negative, and then refuses any further plugin.
-        let score_max = *slot * 100;
+        let score_max = slot.saturating_mul(100);
         if score_max > i64::MAX.wrapping_sub(total) {
             return Err(String::from(
                 "score plugins: total score of Score plugins could overflow",
             ));
         }
-        total += score_max;
+        total = total.saturating_add(score_max);
     }
     Ok(weights.map(|weight| if weight == 0 { 1 } else { weight }))
 }

@@ -88,7 +88,7 @@ impl Quantity {
 
     /// `value` whole units.
     pub const fn from_integer(value: i64) -> Self {
-        Self::from_nanos((value as i128) * (NANOS_PER_UNIT as i128))
+        Self::from_nanos((value as i128).saturating_mul(NANOS_PER_UNIT as i128))
     }
 
     /// Reads a quantity as Kubernetes writes it: `2`, `100m`, `1.5Gi`, `1e3`.
@@ -118,7 +118,7 @@ impl Quantity {
         let steps = self.nanos.unsigned_abs().div_ceil(nanos_per_step);
         let steps = i128::try_from(steps).unwrap_or(i128::MAX);
         if self.is_negative() {
-            i64::try_from(-steps).unwrap_or(i64::MIN)
+            i64::try_from(steps.saturating_neg()).unwrap_or(i64::MIN)
         } else {
             i64::try_from(steps).unwrap_or(i64::MAX)
         }

@@ -7,16 +7,16 @@ use crate::capacity::{Capacities, CapacityExceeded};
 use crate::class::{Class, flag};
 use crate::cluster::owner::ObjectKind;
 use crate::cluster::topology::Topology;
-use crate::cluster::{Cluster, NodeState, PodState};
+use crate::cluster::{Cluster, NodeState, PodRow, PodState};
 use crate::cycle::plan::Plan;
 use crate::cycle::{self, Attempt, Found, Policy, Scratch, SplitMix};
 use crate::decision::{AttemptError, Decision, DecisionRecord, Detail, Outcome};
 use crate::id::{NodeId, PodId};
 use crate::intern::word_text;
-use crate::kernel::{CPU, EPHEMERAL, MEMORY};
 use crate::object::Object;
 use crate::object::config::{ConfigErrors, KubeSchedulerConfiguration};
 use crate::profile::DefaultConstraints;
+use crate::table::Table;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -283,23 +283,16 @@ impl Scheduler {
 
     /// One attempt: decides, and assumes the pod on the chosen node.
     ///
-    /// A pod that has a node or names one keeps it, and is the error [`AttemptError::NotPending`].
+    /// A pod that has a node or names one keeps it, and is the error [`AttemptError::NotPending`];
+    /// an id that no pod has is [`AttemptError::NoPod`].
     pub fn schedule(&mut self, pod: PodId) -> Decision {
-        let state = self.cluster.pods.get(pod.index()).map(|pod| pod.state);
-        if state != Some(PodState::Pending) {
-            let outcome = Outcome::Error(AttemptError::NotPending);
-            return Decision {
-                pod,
-                profile: None,
-                outcome,
-                feasible: 0,
-                evaluated: 0,
-            };
+        let Some(row) = self.cluster.pod(pod) else {
+            return Decision::failed(pod, AttemptError::NoPod);
+        };
+        if row.state != PodState::Pending {
+            return Decision::failed(pod, AttemptError::NotPending);
         }
-        let class = *self
-            .cluster
-            .class(self.cluster.pods[pod.index()].class)
-            .class;
+        let class = *self.cluster.class(row.class).class;
         if self.held(&class).is_none() {
             self.cluster.refresh_snapshot();
         }
@@ -312,7 +305,8 @@ impl Scheduler {
         decision
     }
 
-    /// The same question with nothing changed; a bound pod is judged as if it were not bound.
+    /// The same question with nothing changed; a bound pod is judged as if it were not bound. An id
+    /// that no pod has is [`AttemptError::NoPod`].
     pub fn evaluate(&mut self, pod: PodId) -> Decision {
         self.ask(pod, |_, _| ()).0
     }
@@ -346,7 +340,9 @@ impl Scheduler {
     }
 
     fn decide(&mut self, pod: PodId) -> Decision {
-        let row = self.cluster.pods[pod.index()];
+        let Some(row) = self.cluster.pod(pod).copied() else {
+            return Decision::failed(pod, AttemptError::NoPod);
+        };
         let class = *self.cluster.class(row.class).class;
         let mut decision = Decision {
             pod,
@@ -356,7 +352,7 @@ impl Scheduler {
             evaluated: 0,
         };
         self.scratch.begin(&self.cluster);
-        decision.outcome = match self.attempt(pod) {
+        decision.outcome = match self.attempt(row) {
             Ok(Found {
                 row,
                 feasible,
@@ -375,10 +371,11 @@ impl Scheduler {
 
     /// Why a pod is not even tried; its turn then leaves the snapshot as it is.
     fn held(&self, class: &Class) -> Option<Outcome> {
-        let Some(profile) = class.profile else {
+        let plan = class.profile.map(|profile| self.plans.get(profile.index()));
+        let Some(plan) = plan.flatten() else {
             return Some(Outcome::Error(AttemptError::NoProfile));
         };
-        if crate::plugins::scheduling_gates::gates(class, &self.plans[profile.index()]) {
+        if crate::plugins::scheduling_gates::gates(class, plan) {
             return Some(Outcome::Gated);
         }
         if class.has(flag::TERMINATING) {
@@ -387,16 +384,15 @@ impl Scheduler {
         None
     }
 
-    fn attempt(&mut self, pod: PodId) -> Result<Found, Outcome> {
-        let row = self.cluster.pods[pod.index()];
+    fn attempt(&mut self, row: PodRow) -> Result<Found, Outcome> {
         let class = *self.cluster.class(row.class).class;
         if let Some(outcome) = self.held(&class) {
             return Err(outcome);
         }
-        let Some(profile) = class.profile else {
+        let plan = class.profile.map(|profile| self.plans.get(profile.index()));
+        let Some(plan) = plan.flatten() else {
             return Err(Outcome::Error(AttemptError::NoProfile));
         };
-        let plan = &self.plans[profile.index()];
         if let Some(field) = class.unsupported() {
             return Err(Outcome::Unsupported(field));
         }
@@ -422,7 +418,8 @@ impl Scheduler {
         {
             let order = self.cluster.order.list();
             let place = order.iter().position(|own| *own == row).unwrap_or(0);
-            self.start = ((place + 1) % order.len().max(1)) as u32;
+            let next = place.saturating_add(1).checked_rem(order.len());
+            self.start = next.unwrap_or(0) as u32;
         }
         Ok(found)
     }
@@ -439,17 +436,26 @@ impl Scheduler {
             .map(|(row, _)| NodeId::from_index(row))
     }
 
-    /// A node as the scheduler sees it.
+    /// A node as the scheduler sees it. An id that no node ever had gives one without a name and
+    /// without resources.
     pub fn node(&self, node: NodeId) -> NodeView<'_> {
-        let (block, lane) = (&self.cluster.blocks[node.index() / 64], node.index() % 64);
-        NodeView {
-            name: self.cluster.node_name(node.index()),
-            pods: block.pods[lane],
-            pods_allocatable: block.pods_allocatable[lane],
-            unschedulable: self.cluster.nodes[node.index()].unschedulable,
+        let mut view = NodeView {
+            name: "",
+            pods: 0,
+            pods_allocatable: 0,
+            unschedulable: false,
             scheduler: self,
-            row: node.index(),
+            row: None,
+        };
+        if let Some(entry) = self.cluster.nodes.get(node.index()) {
+            let (block, lane) = self.cluster.block(node.index());
+            view.name = self.cluster.node_name(node.index());
+            view.pods = *block.pods.at(lane);
+            view.pods_allocatable = *block.pods_allocatable.at(lane);
+            view.unschedulable = entry.unschedulable;
+            view.row = Some(node.index());
         }
+        view
     }
 
     /// Pods, in the order of their rows.
@@ -459,16 +465,18 @@ impl Scheduler {
             .map(|(row, _)| PodId::from_index(row))
     }
 
-    /// Namespace and name of a pod.
+    /// Namespace and name of a pod; empty for an id that no pod has.
     pub fn pod_name(&self, pod: PodId) -> (&str, &str) {
-        let pod = &self.cluster.pods[pod.index()];
+        let Some(pod) = self.cluster.pod(pod) else {
+            return ("", "");
+        };
         let text = |word| word_text(word).map_or("", |text| self.cluster.texts.text(text));
         (text(pod.namespace), text(pod.name))
     }
 
-    /// Priority of a pod.
+    /// Priority of a pod; 0 for an id that no pod has.
     pub fn priority(&self, pod: PodId) -> i32 {
-        self.cluster.pods[pod.index()].priority
+        self.cluster.pod(pod).map_or(0, |pod| pod.priority)
     }
 
     /// Node that a pod is bound to or assumed on.
@@ -498,7 +506,7 @@ pub struct NodeView<'a> {
     pub pods_allocatable: i64,
     pub unschedulable: bool,
     scheduler: &'a Scheduler,
-    row: usize,
+    row: Option<usize>,
 }
 
 impl<'a> NodeView<'a> {
@@ -506,30 +514,26 @@ impl<'a> NodeView<'a> {
     /// for; cpu in milli-cores, all else in whole units; cpu, memory and ephemeral-storage first.
     pub fn resources(&self) -> impl Iterator<Item = (&'a str, i128, i64)> + 'a {
         let cluster = &self.scheduler.cluster;
-        let row = self.row;
-        let (block, lane) = (&cluster.blocks[row / 64], row % 64);
-        let main = [
-            (CPU, "cpu"),
-            (MEMORY, "memory"),
-            (EPHEMERAL, "ephemeral-storage"),
-        ];
-        let main = main.into_iter().map(move |(resource, name)| {
-            (
-                name,
-                block.requested[resource][lane],
-                block.allocatable[resource][lane],
-            )
+        let amounts = self.row.into_iter().flat_map(move |row| {
+            let (block, lane) = cluster.block(row);
+            let columns = block.requested.iter().zip(&block.allocatable);
+            let main = ["cpu", "memory", "ephemeral-storage"]
+                .into_iter()
+                .zip(columns)
+                .map(move |(name, (requested, allocatable))| {
+                    (name, *requested.at(lane), *allocatable.at(lane))
+                });
+            let scalars = cluster.resources.ids().map(move |id| {
+                (
+                    cluster.texts.text(cluster.resources.name(id)),
+                    cluster.resources.requested(id, row),
+                    cluster.resources.allocatable(id, row),
+                )
+            });
+            main.chain(scalars)
         });
-        let scalars = cluster.resources.ids().map(move |id| {
-            (
-                cluster.texts.text(cluster.resources.name(id)),
-                cluster.resources.requested(id, row),
-                cluster.resources.allocatable(id, row),
-            )
-        });
-        main.chain(scalars)
-            .filter(|(name, requested, allocatable)| {
-                *requested != 0 || *allocatable != 0 || matches!(*name, "cpu" | "memory")
-            })
+        amounts.filter(|(name, requested, allocatable)| {
+            *requested != 0 || *allocatable != 0 || matches!(*name, "cpu" | "memory")
+        })
     }
 }

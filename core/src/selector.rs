@@ -89,8 +89,9 @@ pub(crate) fn write_item(
 ) -> Result<(), CapacityExceeded> {
     let at = writer.len();
     writer.number(0)?;
+    let start = writer.len();
     write(writer, texts)?;
-    writer.set(at, (writer.len() - at - 1) as u32);
+    writer.set(at, writer.len().saturating_sub(start) as u32);
     Ok(())
 }
 
@@ -398,8 +399,10 @@ pub(crate) fn term_is_valid(term: &[Word]) -> bool {
 /// Whether a map of pairs holds, each by equality.
 pub(crate) fn pairs_hold(pairs: &[Word], labels: LabelsView<'_>) -> bool {
     pairs
-        .chunks_exact(2)
-        .all(|pair| labels.value(pair[0]) == Some(pair[1]))
+        .as_chunks::<2>()
+        .0
+        .iter()
+        .all(|[key, value]| labels.value(*key) == Some(*value))
 }
 
 /// The word of an interned text, or one that no label has.

@@ -60,11 +60,8 @@ pub(crate) struct TaintView {
 }
 
 pub(crate) fn taints(words: &[Word]) -> impl Iterator<Item = TaintView> {
-    words.chunks_exact(3).map(|taint| TaintView {
-        key: taint[0],
-        value: taint[1],
-        effect: taint[2],
-    })
+    let taints = words.as_chunks::<3>().0.iter();
+    taints.map(|&[key, value, effect]| TaintView { key, value, effect })
 }
 
 /// Whether one of the tolerations, which are sorted, whose effect is `considered` tolerates the

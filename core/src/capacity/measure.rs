@@ -1,9 +1,12 @@
 //! Capacities that an input needs.
 
 use super::{Capacities, TOPOLOGY_KEYS_MAX};
-use crate::object::{LabelSelector, NodeSelectorTerm, Object, Pod, PodAffinityTerm, Requirement};
+use crate::object::{
+    LabelSelector, Labels, NodeSelectorTerm, Object, Pod, PodAffinityTerm, Requirement,
+};
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::hash::{BuildHasher, Hash, Hasher};
+use core::num::Saturating;
 use foldhash::fast::FixedState;
 
 /// Live classes at most: each costs some bytes a node.
@@ -82,35 +85,42 @@ impl Capacities {
 
 #[derive(Default)]
 struct Measure {
-    nodes: u64,
-    pods: u64,
+    nodes: Saturating<u64>,
+    pods: Saturating<u64>,
     /// Hashes of what decides placement, and of texts.
     classes: BTreeSet<u64>,
     texts: BTreeSet<u64>,
-    text_bytes: u64,
-    class_words: u64,
-    terms: u64,
-    term_words: u64,
-    live_words: u64,
+    text_bytes: Saturating<u64>,
+    class_words: Saturating<u64>,
+    terms: Saturating<u64>,
+    term_words: Saturating<u64>,
+    live_words: Saturating<u64>,
     /// Labels of nodes by key, and the keys that pods name as topology.
-    node_labels: BTreeMap<u64, u64>,
+    node_labels: BTreeMap<u64, Saturating<u64>>,
     topology_keys: BTreeSet<u64>,
     /// Words of the largest record.
     largest: u64,
-    node_words: u64,
-    image_names: u64,
+    node_words: Saturating<u64>,
+    image_names: Saturating<u64>,
     images: BTreeSet<u64>,
     resources: BTreeSet<u64>,
-    ports: u64,
-    objects: u64,
-    object_words: u64,
+    ports: Saturating<u64>,
+    objects: Saturating<u64>,
+    object_words: Saturating<u64>,
 }
 
 impl Measure {
     fn text(&mut self, text: &str) {
         if self.texts.insert(hash(text)) {
             // Rounded to blocks of a power of two.
-            self.text_bytes += text.len().next_power_of_two().max(4) as u64;
+            self.text_bytes += blocks(text.len().max(4) as u64);
+        }
+    }
+
+    fn pairs(&mut self, pairs: &Labels) {
+        for (key, value) in pairs {
+            self.text(key);
+            self.text(value);
         }
     }
 
@@ -122,11 +132,13 @@ impl Measure {
     }
 
     fn selector(&mut self, selector: &LabelSelector) {
-        for (key, value) in &selector.match_labels {
-            self.text(key);
-            self.text(value);
-        }
+        self.pairs(&selector.match_labels);
         self.requirements(&selector.match_expressions);
+    }
+
+    fn topology_key(&mut self, key: &str) {
+        self.topology_keys.insert(hash(key));
+        self.text(key);
     }
 
     fn object(&mut self, object: &Object) {
@@ -135,23 +147,22 @@ impl Measure {
             Object::Node(node) => {
                 self.nodes += 1;
                 self.text(&meta.name);
-                for (key, value) in &meta.labels {
-                    self.text(key);
-                    self.text(value);
+                self.pairs(&meta.labels);
+                for key in meta.labels.keys() {
                     *self.node_labels.entry(hash(key)).or_default() += 1;
                 }
                 for taint in &node.spec.taints {
                     self.text(&taint.key);
                     self.text(&taint.value);
                 }
-                self.node_words += blocks(meta.labels.len() * 2);
-                self.node_words += blocks(node.spec.taints.len() * 3);
+                self.node_words += blocks(each(meta.labels.len(), 2).0);
+                self.node_words += blocks(each(node.spec.taints.len(), 3).0);
                 let names = || node.status.images.iter().flat_map(|image| &image.names);
                 for name in names() {
                     self.images.insert(hash(name));
                     self.text(name);
                 }
-                self.image_names += blocks(names().count());
+                self.image_names += blocks(names().count() as u64);
                 self.largest = self.largest.max(names().count() as u64);
                 let lists = node
                     .status
@@ -169,25 +180,19 @@ impl Measure {
                 self.objects += 1;
                 self.text(&meta.namespace);
                 self.text(&meta.name);
-                for (key, value) in &meta.labels {
-                    self.text(key);
-                    self.text(value);
-                }
+                self.pairs(&meta.labels);
                 let selector = match object {
-                    Object::Service(own) => {
-                        own.spec.selector.as_ref().map_or(0, |own| own.len() * 2)
-                    }
-                    Object::ReplicationController(own) => {
-                        own.spec.selector.as_ref().map_or(0, |own| own.len() * 2)
-                    }
+                    Object::Service(own) => pair_words(own.spec.selector.as_ref()),
+                    Object::ReplicationController(own) => pair_words(own.spec.selector.as_ref()),
                     Object::ReplicaSet(own) | Object::StatefulSet(own) => {
-                        own.spec.selector.as_ref().map_or(0, |own| {
-                            own.match_labels.len() * 4 + requirement_words(&own.match_expressions)
+                        own.spec.selector.as_ref().map_or(Saturating(0), |own| {
+                            each(own.match_labels.len(), 4)
+                                + requirement_words(&own.match_expressions)
                         })
                     }
-                    _ => meta.labels.len() * 2,
+                    _ => pair_words(Some(&meta.labels)),
                 };
-                self.object_words += blocks(selector + 1);
+                self.object_words += blocks((selector + Saturating(1)).0);
             }
             _ => {}
         }
@@ -219,15 +224,8 @@ impl Measure {
             return;
         }
         let spec = &pod.spec;
-        let pairs = pod
-            .metadata
-            .labels
-            .iter()
-            .chain(spec.node_selector.iter().flatten());
-        for (key, value) in pairs {
-            self.text(key);
-            self.text(value);
-        }
+        self.pairs(&pod.metadata.labels);
+        spec.node_selector.iter().for_each(|own| self.pairs(own));
         for toleration in &spec.tolerations {
             self.text(&toleration.key);
             self.text(&toleration.value);
@@ -249,24 +247,26 @@ impl Measure {
             self.resources
                 .extend(lists.flat_map(|list| list.keys()).map(|name| hash(name)));
         }
-        let mut words = 64 + pod.metadata.labels.len() * 2 + spec.tolerations.len() * 4;
-        words += containers()
-            .map(|own| 1 + own.ports.len() * 3 + own.resources.limits.len() * 10)
-            .sum::<usize>();
-        words += spec.volumes.len() + spec.node_selector.as_ref().map_or(0, |own| own.len() * 2);
-        let mut terms = spec.topology_spread_constraints.len().max(2);
-        self.live_words += terms as u64 * 6;
+        let mut words = Saturating(64);
+        words += pair_words(Some(&pod.metadata.labels));
+        words += each(spec.tolerations.len(), 4);
+        for own in containers() {
+            words += Saturating(1) + each(own.ports.len(), 3);
+            words += each(own.resources.limits.len(), 10);
+        }
+        words += each(spec.volumes.len(), 1) + pair_words(spec.node_selector.as_ref());
+        let mut terms = Saturating(spec.topology_spread_constraints.len().max(2) as u64);
+        self.live_words += terms * Saturating(6);
         for constraint in &spec.topology_spread_constraints {
-            let own = 8
-                + constraint.label_selector.as_ref().map_or(0, selector_words)
-                + constraint.match_label_keys.len() * 4;
-            self.topology_keys.insert(hash(&constraint.topology_key));
-            self.text(&constraint.topology_key);
-            constraint
-                .label_selector
-                .iter()
-                .for_each(|own| self.selector(own));
-            self.term_words += blocks(own);
+            let selector = constraint.label_selector.as_ref();
+            let own = Saturating(8)
+                + each(constraint.match_label_keys.len(), 4)
+                + optional_words(selector);
+            self.topology_key(&constraint.topology_key);
+            if let Some(selector) = selector {
+                self.selector(selector);
+            }
+            self.term_words += blocks(own.0);
             words += own;
         }
         if let Some(affinity) = &spec.affinity {
@@ -292,10 +292,9 @@ impl Measure {
                     let own = affinity_term_words(term);
                     // One that the pod carries, and one of pods that it matches.
                     terms += 2;
-                    self.term_words += 2 * blocks(own);
+                    self.term_words += Saturating(blocks(own.0)) * Saturating(2);
                     self.live_words += 3;
-                    self.topology_keys.insert(hash(&term.topology_key));
-                    self.text(&term.topology_key);
+                    self.topology_key(&term.topology_key);
                     term.namespaces.iter().for_each(|name| self.text(name));
                     let selectors = term.label_selector.iter().chain(&term.namespace_selector);
                     selectors.for_each(|own| self.selector(own));
@@ -307,61 +306,67 @@ impl Measure {
                 let required = || affinity.required.iter();
                 let keys: BTreeSet<&str> =
                     required().map(|own| own.topology_key.as_str()).collect();
-                let all = required().map(affinity_term_words).sum();
-                self.term_words += blocks(all) * keys.len() as u64;
+                let all = total(required().map(affinity_term_words));
+                self.term_words += each(keys.len(), blocks(all.0));
             }
         }
         // Default constraints are not written in the pod.
-        self.term_words += 2 * blocks(64);
-        self.class_words += blocks(words);
-        self.terms += terms as u64;
-        self.largest = self.largest.max(words as u64 * 2);
+        self.term_words += Saturating(blocks(64)) * Saturating(2);
+        self.class_words += blocks(words.0);
+        self.terms += terms;
+        self.largest = self.largest.max((words * Saturating(2)).0);
     }
 
     fn finish(self) -> Capacities {
-        let margin = |count: u64| count + count / 4;
-        let narrow = |count: u64| u32::try_from(margin(count)).unwrap_or(u32::MAX);
-        let whole = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
-        let nodes = self.nodes.max(1);
-        let classes = self.classes.len() as u64;
-        let live_bytes = nodes * 11;
-        let live = (LIVE_BYTES_MAX / live_bytes)
+        let margin = |count: Saturating<u64>| count + Saturating(count.0 / 4);
+        let whole = |count: Saturating<u64>| u32::try_from(count.0).unwrap_or(u32::MAX);
+        let narrow = |count: Saturating<u64>| whole(margin(count));
+        let with = |count: Saturating<u64>, more: u64| count + Saturating(more);
+        let nodes = self.nodes.max(Saturating(1));
+        let classes = each(self.classes.len(), 1);
+        let names = each(self.texts.len(), 1) + each(self.resources.len(), 1);
+        // Both are at least 1, so the quotient is there.
+        let live_bytes = (nodes * Saturating(11)).0;
+        let live = LIVE_BYTES_MAX
+            .checked_div(live_bytes)
+            .unwrap_or(LIVE_BYTES_MAX)
             .clamp(16, u64::from(LIVE_MAX))
-            .min(classes + 1);
+            .min(with(classes, 1).0);
         // A pod raises a count in the terms of its own kind; those of other kinds are the guess.
-        let term_counts = self.pods * 8 + self.terms * 8;
-        let domains = self.topology_keys.iter();
-        let domains = domains
-            .filter_map(|key| self.node_labels.get(key))
-            .sum::<u64>();
+        let term_counts = (self.pods + self.terms) * Saturating(8);
+        // Every pod of a port on every node that it can be on.
+        let port_counts = self.ports * nodes.min(self.pods);
+        let keys = self.topology_keys.iter();
+        let domains = total(keys.filter_map(|key| self.node_labels.get(key).copied()));
+        let keys = each(self.topology_keys.len(), 1);
         Capacities {
             nodes: whole(nodes),
-            pods: whole(self.pods.max(1)),
-            classes: narrow(classes + 16),
-            class_words: margin(self.class_words) + 4096,
-            live_classes: whole(live),
-            live_words: narrow(classes * 32 + self.live_words + 4096),
-            texts: narrow(
-                self.texts.len() as u64 + self.resources.len() as u64 + classes * 4 + 256,
-            ),
-            text_bytes: margin(self.text_bytes) + classes * 128 + (1 << 16),
-            node_words: margin(self.node_words) + 1024,
-            record_words: narrow(self.largest + 4096),
-            resources: whole(self.resources.len() as u64) + FEW / 4,
-            topology_keys: (whole(self.topology_keys.len() as u64) + FEW / 2)
-                .min(TOPOLOGY_KEYS_MAX),
-            domains: narrow(domains + nodes * 2 + 1024),
-            terms: narrow(self.terms + 256),
-            term_words: margin(self.term_words) + 4096,
-            term_counts: narrow(term_counts + 1024),
-            links: narrow(self.terms * 2 + self.ports + classes * 8 + 1024),
-            images: narrow(self.images.len() as u64 + u64::from(FEW)),
-            image_words: margin(self.image_names) + 64,
-            image_counts: narrow(self.image_names + 64),
-            ports: narrow(self.ports + 16),
-            port_counts: narrow(self.ports.saturating_mul(nodes.min(self.pods)) + 64),
-            objects: narrow(self.objects + 64),
-            object_words: margin(self.object_words) + 1024,
+            pods: whole(self.pods.max(Saturating(1))),
+            classes: narrow(with(classes, 16)),
+            class_words: with(margin(self.class_words), 4096).0,
+            live_classes: whole(Saturating(live)),
+            live_words: narrow(with(classes * Saturating(32) + self.live_words, 4096)),
+            texts: narrow(with(names + classes * Saturating(4), 256)),
+            text_bytes: with(margin(self.text_bytes) + classes * Saturating(128), 1 << 16).0,
+            node_words: with(margin(self.node_words), 1024).0,
+            record_words: narrow(with(Saturating(self.largest), 4096)),
+            resources: whole(with(each(self.resources.len(), 1), u64::from(FEW / 4))),
+            topology_keys: whole(with(keys, u64::from(FEW / 2))).min(TOPOLOGY_KEYS_MAX),
+            domains: narrow(with(domains + nodes * Saturating(2), 1024)),
+            terms: narrow(with(self.terms, 256)),
+            term_words: with(margin(self.term_words), 4096).0,
+            term_counts: narrow(with(term_counts, 1024)),
+            links: narrow(with(
+                self.terms * Saturating(2) + self.ports + classes * Saturating(8),
+                1024,
+            )),
+            images: narrow(with(each(self.images.len(), 1), u64::from(FEW))),
+            image_words: with(margin(self.image_names), 64).0,
+            image_counts: narrow(with(self.image_names, 64)),
+            ports: narrow(with(self.ports, 16)),
+            port_counts: narrow(with(port_counts, 64)),
+            objects: narrow(with(self.objects, 64)),
+            object_words: with(margin(self.object_words), 1024).0,
         }
     }
 }
@@ -371,24 +376,50 @@ fn hash(text: &str) -> u64 {
 }
 
 /// Cells of the block that holds this many.
-fn blocks(cells: usize) -> u64 {
-    cells.max(1).next_power_of_two() as u64
+fn blocks(cells: u64) -> u64 {
+    cells.max(1).checked_next_power_of_two().unwrap_or(u64::MAX)
 }
 
-fn requirement_words(requirements: &[Requirement]) -> usize {
-    requirements.iter().map(|own| 3 + own.values.len()).sum()
+/// So many words for each of `count`.
+fn each(count: usize, words: u64) -> Saturating<u64> {
+    Saturating(count as u64) * Saturating(words)
 }
 
-fn selector_words(selector: &LabelSelector) -> usize {
-    2 + selector.match_labels.len() * 4 + requirement_words(&selector.match_expressions)
+fn total(words: impl Iterator<Item = Saturating<u64>>) -> Saturating<u64> {
+    words.fold(Saturating(0), |sum, words| sum + words)
 }
 
-fn term_words(term: &NodeSelectorTerm) -> usize {
-    4 + requirement_words(&term.match_expressions) + requirement_words(&term.match_fields)
+fn pair_words(pairs: Option<&Labels>) -> Saturating<u64> {
+    each(pairs.map_or(0, Labels::len), 2)
 }
 
-fn affinity_term_words(term: &PodAffinityTerm) -> usize {
-    12 + term.namespaces.len()
-        + term.label_selector.as_ref().map_or(0, selector_words)
-        + term.namespace_selector.as_ref().map_or(0, selector_words)
+fn requirement_words(requirements: &[Requirement]) -> Saturating<u64> {
+    total(
+        requirements
+            .iter()
+            .map(|own| Saturating(3) + each(own.values.len(), 1)),
+    )
+}
+
+fn selector_words(selector: &LabelSelector) -> Saturating<u64> {
+    Saturating(2)
+        + each(selector.match_labels.len(), 4)
+        + requirement_words(&selector.match_expressions)
+}
+
+fn optional_words(selector: Option<&LabelSelector>) -> Saturating<u64> {
+    selector.map_or(Saturating(0), selector_words)
+}
+
+fn term_words(term: &NodeSelectorTerm) -> Saturating<u64> {
+    Saturating(4)
+        + requirement_words(&term.match_expressions)
+        + requirement_words(&term.match_fields)
+}
+
+fn affinity_term_words(term: &PodAffinityTerm) -> Saturating<u64> {
+    Saturating(12)
+        + each(term.namespaces.len(), 1)
+        + optional_words(term.label_selector.as_ref())
+        + optional_words(term.namespace_selector.as_ref())
 }

@@ -1,7 +1,7 @@
 //! From a pod to the words of its class.
 
 use super::{SPREAD_HARD, SPREAD_HONOR_AFFINITY, SPREAD_HONOR_TAINTS, UNSUPPORTED, flag};
-use crate::capacity::CapacityExceeded;
+use crate::capacity::{CapacityExceeded, bytes_of};
 use crate::cluster::Resources;
 use crate::intern::{Texts, Writer};
 use crate::object::{Affinity, Container, Pod, PodAffinityTerm, TopologySpreadConstraint, Volume};
@@ -35,7 +35,7 @@ impl Compiler {
     }
 
     pub(crate) const fn bytes(resources: u64) -> u64 {
-        resources * 4 + IMAGE_NAME_MAX as u64
+        bytes_of::<u32>(resources).saturating_add(IMAGE_NAME_MAX as u64)
     }
 
     /// Writes the record of `pod`'s class. On failure the writer is left for its caller to clear.
@@ -144,7 +144,7 @@ impl Compiler {
                 writer.text(texts, name)?;
                 continue;
             }
-            if name.len() + LATEST.len() > self.image.capacity() {
+            if name.len().saturating_add(LATEST.len()) > self.image.capacity() {
                 return Err(CapacityExceeded {
                     which: "image name bytes",
                     limit: IMAGE_NAME_MAX as u64,
@@ -193,9 +193,8 @@ pub(crate) fn pin_of(pod: &Pod) -> Option<&str> {
     };
     terms.iter().try_for_each(pin)?;
     let first = &terms.first()?.match_fields.first()?.values;
-    let same = terms
-        .iter()
-        .all(|term| &term.match_fields[0].values == first);
+    let mut fields = terms.iter().flat_map(|term| &term.match_fields);
+    let same = fields.all(|field| &field.values == first);
     if same {
         first.first().map(String::as_str)
     } else {
@@ -228,8 +227,11 @@ fn write_head(writer: &mut Writer, texts: &mut Texts, pod: &Pod, pinned: bool) -
         .filter(|(_, set)| *set)
         .map(|(bit, _)| bit)
         .sum();
-    let images =
-        spec.init_containers.len() + spec.containers.len() + image_volumes(&spec.volumes).count();
+    let containers = spec
+        .init_containers
+        .len()
+        .saturating_add(spec.containers.len());
+    let images = containers.saturating_add(image_volumes(&spec.volumes).count());
     writer.text(texts, &pod.metadata.namespace)?;
     writer.text(texts, scheduler_name(pod))?;
     writer.number(bits)?;
@@ -271,10 +273,10 @@ fn unsupported(pod: &Pod) -> u32 {
             .iter()
             .any(|volume| volume.source.contains_key(source)),
     };
-    UNSUPPORTED
-        .iter()
-        .position(uses)
-        .map_or(0, |place| place as u32 + 1)
+    let mut fields = UNSUPPORTED.iter().zip(1..);
+    fields
+        .find(|(field, _)| uses(field))
+        .map_or(0, |(_, place)| place)
 }
 
 fn write_amounts(writer: &mut Writer, pod: &Pod) -> Written {

@@ -3,8 +3,9 @@
 //! Owners are terms, images or host ports; slots are rows or topology domains. Memory follows what
 //! is counted, not owners times slots, and reading an owner costs its non-zero slots.
 
-use crate::capacity::CapacityExceeded;
+use crate::capacity::{CapacityExceeded, bytes_of, sum};
 use crate::intern::{hash_pair, index_bytes, reserved_index};
+use crate::table::{Count, Table, Vacant};
 use alloc::vec::Vec;
 use hashbrown::HashTable;
 
@@ -17,6 +18,16 @@ struct Entry {
     count: u32,
     next: u32,
     previous: u32,
+}
+
+impl Vacant for Entry {
+    const VACANT: &'static Self = &Self {
+        owner: NONE,
+        slot: NONE,
+        count: 0,
+        next: NONE,
+        previous: NONE,
+    };
 }
 
 /// Counts by owner and slot.
@@ -50,12 +61,17 @@ impl Counts {
 
     /// Bytes of such a table.
     pub(crate) const fn bytes(owners: u64, limit: u64) -> u64 {
-        limit * size_of::<Entry>() as u64 + owners * 4 + index_bytes(limit)
+        sum(&[
+            bytes_of::<Entry>(limit),
+            bytes_of::<u32>(owners),
+            index_bytes(limit),
+        ])
     }
 
     /// Refuses if fewer than `wanted` new counts fit.
     pub(crate) fn check_room(&self, wanted: usize) -> Result<(), CapacityExceeded> {
-        let room = self.limit as usize - self.entries.len() + self.vacant_count;
+        let unused = (self.limit as usize).saturating_sub(self.entries.len());
+        let room = unused.saturating_add(self.vacant_count);
         if wanted > room {
             return Err(CapacityExceeded {
                 which: self.which,
@@ -67,17 +83,17 @@ impl Counts {
 
     pub(crate) fn count(&self, owner: u32, slot: u32) -> u32 {
         self.find(owner, slot)
-            .map_or(0, |at| self.entries[at as usize].count)
+            .map_or(0, |at| self.entries.at(at).count)
     }
 
     /// Whether the owner has no count above 0.
     pub(crate) fn is_empty(&self, owner: u32) -> bool {
-        self.heads[owner as usize] == NONE
+        self.head(owner) == NONE
     }
 
     /// Slots of the owner whose count is above 0, with it; in no particular order.
     pub(crate) fn slots(&self, owner: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
-        let mut at = self.heads[owner as usize];
+        let mut at = self.head(owner);
         core::iter::from_fn(move || {
             let entry = self.entries.get(at as usize)?;
             at = entry.next;
@@ -88,7 +104,7 @@ impl Counts {
     /// Adds one. Room must have been checked; without it nothing happens.
     pub(crate) fn increment(&mut self, owner: u32, slot: u32) {
         let count = self.count(owner, slot);
-        self.set(owner, slot, count + 1);
+        self.set(owner, slot, count.saturating_add(1));
     }
 
     /// Takes one away; the last one makes room.
@@ -101,7 +117,11 @@ impl Counts {
     pub(crate) fn set(&mut self, owner: u32, slot: u32, count: u32) {
         match self.find(owner, slot) {
             Some(at) if count == 0 => self.unlink(at),
-            Some(at) => self.entries[at as usize].count = count,
+            Some(at) => {
+                if let Some(entry) = self.entries.at_mut(at) {
+                    entry.count = count;
+                }
+            }
             None if count > 0 => self.link(owner, slot, count),
             None => {}
         }
@@ -109,24 +129,30 @@ impl Counts {
 
     /// Removes all counts of the owner.
     pub(crate) fn clear(&mut self, owner: u32) {
-        while let Some(entry) = self.entries.get(self.heads[owner as usize] as usize) {
-            let at = self.heads[owner as usize];
+        let mut at = self.head(owner);
+        while let Some(entry) = self.entries.get(at as usize).copied() {
             debug_assert_eq!(entry.owner, owner);
             self.unlink(at);
+            at = entry.next;
         }
+    }
+
+    fn head(&self, owner: u32) -> u32 {
+        debug_assert!((owner as usize) < self.heads.len());
+        self.heads.get(owner as usize).copied().unwrap_or(NONE)
     }
 
     fn find(&self, owner: u32, slot: u32) -> Option<u32> {
         self.index
             .find(hash_pair(owner, slot), |at| {
-                let entry = &self.entries[*at as usize];
+                let entry = self.entries.at(*at);
                 entry.owner == owner && entry.slot == slot
             })
             .copied()
     }
 
     fn link(&mut self, owner: u32, slot: u32, count: u32) {
-        let next = self.heads[owner as usize];
+        let next = self.head(owner);
         let entry = Entry {
             owner,
             slot,
@@ -137,28 +163,29 @@ impl Counts {
         let at = if let Some(vacant) = self.entries.get_mut(self.vacant as usize) {
             let at = self.vacant;
             self.vacant = vacant.next;
-            self.vacant_count -= 1;
+            self.vacant_count.count_down();
             *vacant = entry;
             at
         } else if self.entries.len() < self.limit as usize {
+            let at = self.entries.len() as u32;
             self.entries.push(entry);
-            self.entries.len() as u32 - 1
+            at
         } else {
             return;
         };
         if let Some(second) = self.entries.get_mut(next as usize) {
             second.previous = at;
         }
-        self.heads[owner as usize] = at;
+        self.heads.set(owner, at);
         let entries = &self.entries;
         self.index.insert_unique(hash_pair(owner, slot), at, |at| {
-            let entry = &entries[*at as usize];
+            let entry = entries.at(*at);
             hash_pair(entry.owner, entry.slot)
         });
     }
 
     fn unlink(&mut self, at: u32) {
-        let entry = self.entries[at as usize];
+        let entry = *self.entries.at(at);
         if let Ok(found) = self
             .index
             .find_entry(hash_pair(entry.owner, entry.slot), |other| *other == at)
@@ -167,14 +194,16 @@ impl Counts {
         }
         match self.entries.get_mut(entry.previous as usize) {
             Some(previous) => previous.next = entry.next,
-            None => self.heads[entry.owner as usize] = entry.next,
+            None => self.heads.set(entry.owner, entry.next),
         }
         if let Some(next) = self.entries.get_mut(entry.next as usize) {
             next.previous = entry.previous;
         }
-        self.entries[at as usize].next = self.vacant;
-        self.vacant = at;
-        self.vacant_count += 1;
+        if let Some(entry) = self.entries.at_mut(at) {
+            entry.next = self.vacant;
+            self.vacant = at;
+            self.vacant_count.count_up();
+        }
     }
 }
 

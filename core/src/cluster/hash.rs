@@ -6,13 +6,14 @@ use super::{Cluster, NodeState, PodState};
 use crate::class::Section;
 use crate::id::ClassId;
 use crate::intern::{Word, hash_bytes, word_text};
+use crate::table::Table;
 
 impl Cluster {
     /// Parts are added up, so their order does not matter.
     pub(crate) fn state_hash(&self) -> u64 {
         let mut sum = 0u64;
-        for row in 0..self.nodes.len() {
-            if self.nodes[row].state == NodeState::Present {
+        for (row, node) in self.nodes.iter().enumerate() {
+            if node.state == NodeState::Present {
                 sum = sum.wrapping_add(self.node_hash(row));
             }
         }
@@ -25,7 +26,7 @@ impl Cluster {
             hash.class(self, pod.class);
             hash.number(u64::from(pod.priority.cast_unsigned()));
             if pod.row != super::NONE {
-                hash.words(self, &[self.nodes[pod.row as usize].name]);
+                hash.words(self, &[self.nodes.at(pod.row).name]);
             } else if pod.state == PodState::Orphan {
                 hash.words(self, &[pod.node_name]);
             }
@@ -58,22 +59,22 @@ impl Cluster {
     }
 
     fn node_hash(&self, row: usize) -> u64 {
-        let node = &self.nodes[row];
-        let (block, lane) = (&self.blocks[row / 64], row % 64);
+        let node = self.nodes.at(row);
+        let (block, lane) = self.block(row);
         let mut hash = Fold::new(3);
         hash.words(self, &[node.name]);
         hash.set::<2>(self, self.node_records.words(node.labels));
         hash.words(self, self.node_records.words(node.taints));
         hash.number(u64::from(node.unschedulable) << 32 | u64::from(node.features));
-        for resource in 0..3 {
-            hash.number(block.allocatable[resource][lane].cast_unsigned());
-            hash.wide(block.requested[resource][lane]);
+        for (allocatable, requested) in block.allocatable.iter().zip(&block.requested) {
+            hash.number(allocatable.at(lane).cast_unsigned());
+            hash.wide(*requested.at(lane));
         }
-        for resource in 0..2 {
-            hash.wide(block.non_zero[resource][lane]);
+        for non_zero in &block.non_zero {
+            hash.wide(*non_zero.at(lane));
         }
-        hash.number(u64::from(block.pods[lane]));
-        hash.number(block.pods_allocatable[lane].cast_unsigned());
+        hash.number(u64::from(*block.pods.at(lane)));
+        hash.number(block.pods_allocatable.at(lane).cast_unsigned());
         for id in self.resources.ids() {
             let mut part = Fold::new(4);
             let amounts = (

@@ -1,6 +1,6 @@
 //! Rows on which the room changed, in the order of the changes: a ring that live classes follow.
 
-use crate::capacity::Capacities;
+use crate::capacity::{Capacities, bytes_of};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -22,7 +22,7 @@ impl Journal {
     }
 
     pub(crate) const fn bytes(capacities: &Capacities) -> u64 {
-        Self::length(capacities) as u64 * 4
+        bytes_of::<u32>(Self::length(capacities) as u64)
     }
 
     /// A quarter of the rows, as repairing one costs a few times its share of a whole block.

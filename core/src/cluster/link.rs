@@ -1,6 +1,7 @@
 //! Chains of numbers in one fixed pool.
 
-use crate::capacity::CapacityExceeded;
+use crate::capacity::{CapacityExceeded, bytes_of};
+use crate::table::{Count, Table};
 use alloc::vec::Vec;
 
 /// Head of an empty chain.
@@ -26,7 +27,7 @@ impl Links {
     }
 
     pub(crate) const fn bytes(limit: u64) -> u64 {
-        limit * size_of::<(u32, u32)>() as u64
+        bytes_of::<(u32, u32)>(limit)
     }
 
     pub(crate) fn push(&mut self, head: &mut u32, value: u32) -> Result<(), CapacityExceeded> {
@@ -36,15 +37,16 @@ impl Links {
             *vacant = (value, *head);
             at
         } else if self.entries.len() < self.limit as usize {
+            let at = self.entries.len() as u32;
             self.entries.push((value, *head));
-            self.entries.len() as u32 - 1
+            at
         } else {
             return Err(CapacityExceeded {
                 which: "links",
                 limit: u64::from(self.limit),
             });
         };
-        self.used += 1;
+        self.used.count_up();
         *head = at;
         Ok(())
     }
@@ -82,8 +84,10 @@ impl Links {
     }
 
     fn give_back(&mut self, at: u32) {
-        self.entries[at as usize].1 = self.vacant;
-        self.vacant = at;
-        self.used -= 1;
+        if let Some(link) = self.entries.at_mut(at) {
+            link.1 = self.vacant;
+            self.vacant = at;
+            self.used.count_down();
+        }
     }
 }

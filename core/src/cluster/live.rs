@@ -9,11 +9,12 @@ mod terms;
 
 use super::{Cluster, NONE, NodeState};
 use crate::arena::Arena;
-use crate::capacity::{Capacities, CapacityExceeded};
+use crate::capacity::{Capacities, CapacityExceeded, bytes_of, sum};
 use crate::class::{ClassView, SPREAD_HARD, Section, flag};
 use crate::id::{ClassId, KeyId, TermId};
 use crate::plugins::{node_affinity, node_unschedulable, taint_toleration};
 use crate::selector::{self, TermNames};
+use crate::table::{Count, Table, Vacant};
 use alloc::vec;
 use alloc::vec::Vec;
 use room::Room;
@@ -69,6 +70,23 @@ pub(crate) struct Slot {
     pub(crate) has_taint_counts: bool,
 }
 
+impl Vacant for Slot {
+    const VACANT: &'static Self = &Self {
+        class: ClassId(NONE),
+        used_at: 0,
+        block: (0, 0),
+        felt: (0, 0),
+        felt_version: u64::MAX,
+        selectors_version: 0,
+        lengths: [0; 4],
+        default_spread: false,
+        narrowing: Narrowing::None,
+        self_affine: false,
+        preferred_invalid: false,
+        has_taint_counts: false,
+    };
+}
+
 /// A spread constraint in force, as stored: see [`Constraint::read`].
 const CONSTRAINT_WORDS: usize = 6;
 const GROUP_WORDS: usize = 2;
@@ -90,14 +108,15 @@ pub(crate) struct Constraint {
 const HOSTNAME: u32 = 1 << 8;
 
 impl Constraint {
-    fn read(words: &[u32]) -> Self {
+    fn read(words: &[u32; CONSTRAINT_WORDS]) -> Self {
+        let [max_skew, key, flags, min_domains, term, self_match] = *words;
         Self {
-            max_skew: i64::from(words[0]),
-            key: KeyId(words[1]),
-            flags: words[2],
-            min_domains: words[3],
-            term: words[4].checked_sub(1).map(TermId),
-            self_match: i64::from(words[5]),
+            max_skew: i64::from(max_skew),
+            key: KeyId(key),
+            flags,
+            min_domains,
+            term: term.checked_sub(1).map(TermId),
+            self_match: i64::from(self_match),
         }
     }
 
@@ -138,9 +157,10 @@ impl Live {
         let (slots, rows) = (capacities.live_classes as usize, rows as usize);
         let mut of_class = Vec::new();
         of_class.resize(capacities.classes as usize, NONE);
-        let bits = vec![0; slots * STATICS * rows / 64];
-        let taint_counts = vec![0; slots * rows];
-        let preferred = vec![0; slots * rows];
+        let cells = slots.saturating_mul(rows);
+        let bits = vec![0; cells.saturating_mul(STATICS) / 64];
+        let taint_counts = vec![0; cells];
+        let preferred = vec![0; cells];
         Self {
             slots: Vec::with_capacity(slots),
             of_class,
@@ -159,54 +179,54 @@ impl Live {
 
     pub(crate) const fn bytes(capacities: &Capacities, rows: u64) -> u64 {
         let slots = capacities.live_classes as u64;
-        slots * (size_of::<Slot>() as u64 + STATICS as u64 * rows / 8 + rows * 8)
-            + Room::bytes(capacities, rows)
-            + capacities.classes as u64 * 4
-            + capacities.live_words as u64 * 8
+        let cells = slots.saturating_mul(rows);
+        sum(&[
+            bytes_of::<Slot>(slots),
+            bytes_of::<[u64; STATICS]>(cells / 64),
+            bytes_of::<[u32; 2]>(cells),
+            Room::bytes(capacities, rows),
+            bytes_of::<u32>(capacities.classes as u64),
+            bytes_of::<[u32; 2]>(capacities.live_words as u64),
+        ])
     }
 
     /// One bit a node.
     pub(crate) fn bits(&self, slot: usize, kind: Static) -> &[u64] {
-        let words = self.rows / 64;
-        let start = (slot * STATICS + kind as usize) * words;
-        &self.bits[start..start + words]
+        let column = slot.saturating_mul(STATICS).saturating_add(kind as usize);
+        self.bits.column(self.rows / 64, column)
     }
 
     /// Taints that count against the class in its score, by row.
     pub(crate) fn taint_counts(&self, slot: usize) -> &[u32] {
-        &self.taint_counts[slot * self.rows..(slot + 1) * self.rows]
+        self.taint_counts.column(self.rows, slot)
     }
 
     /// Sum of the weights of matching preferred node affinity terms, by row.
     pub(crate) fn preferred(&self, slot: usize) -> &[u32] {
-        &self.preferred[slot * self.rows..(slot + 1) * self.rows]
+        self.preferred.column(self.rows, slot)
     }
 
-    fn list(&self, slot: usize, list: usize, words: usize) -> &[u32] {
-        const SIZES: [usize; 4] = [CONSTRAINT_WORDS, GROUP_WORDS, GROUP_WORDS, PREFERRED_WORDS];
-        let entry = &self.slots[slot];
-        let before: usize = (0..list)
-            .map(|list| entry.lengths[list] as usize * SIZES[list])
-            .sum();
+    fn lists(&self, slot: usize) -> [&[u32]; 4] {
+        let entry = self.slots.at(slot);
         let (start, len) = entry.block;
-        let all = self.words.slice(start, len as usize);
-        &all[before..before + entry.lengths[list] as usize * words]
+        lists(self.words.slice(start, len as usize), entry.lengths)
     }
 
     pub(crate) fn constraints(&self, slot: usize) -> impl Iterator<Item = Constraint> + '_ {
-        self.list(slot, 0, CONSTRAINT_WORDS)
-            .chunks_exact(CONSTRAINT_WORDS)
-            .map(Constraint::read)
+        let [constraints, ..] = self.lists(slot);
+        constraints.as_chunks().0.iter().map(Constraint::read)
     }
 
     /// Required affinity: for each distinct key, the count of pods that match all terms.
     pub(crate) fn affinity(&self, slot: usize) -> impl Iterator<Item = (TermId, KeyId)> + '_ {
-        groups(self.list(slot, 1, GROUP_WORDS))
+        let [_, affinity, ..] = self.lists(slot);
+        groups(affinity)
     }
 
     /// Required anti-affinity, term by term.
     pub(crate) fn anti_affinity(&self, slot: usize) -> impl Iterator<Item = (TermId, KeyId)> + '_ {
-        groups(self.list(slot, 2, GROUP_WORDS))
+        let [_, _, anti_affinity, _] = self.lists(slot);
+        groups(anti_affinity)
     }
 
     /// Preferred terms with their weight, below 0 for anti-affinity.
@@ -214,21 +234,17 @@ impl Live {
         &self,
         slot: usize,
     ) -> impl Iterator<Item = (TermId, KeyId, i64)> + '_ {
-        let words = self
-            .list(slot, 3, PREFERRED_WORDS)
-            .chunks_exact(PREFERRED_WORDS);
-        words.map(|words| {
-            (
-                TermId(words[0]),
-                KeyId(words[1]),
-                i64::from(words[2].cast_signed()),
-            )
+        let [.., preferred] = self.lists(slot);
+        let terms = preferred.as_chunks::<PREFERRED_WORDS>().0.iter();
+        terms.map(|[term, key, weight]| {
+            let weight = i64::from(weight.cast_signed());
+            (TermId(*term), KeyId(*key), weight)
         })
     }
 
     /// Terms that other pods carry and that select pods of the class.
     pub(crate) fn felt(&self, slot: usize) -> impl Iterator<Item = TermId> + '_ {
-        let (start, len) = self.slots[slot].felt;
+        let (start, len) = self.slots.at(slot).felt;
         self.words
             .slice(start, len as usize)
             .iter()
@@ -241,46 +257,70 @@ impl Live {
         self.slots.first().map(|slot| slot.class)
     }
 
+    fn slot_of(&self, class: ClassId) -> u32 {
+        self.of_class.get(class.index()).copied().unwrap_or(NONE)
+    }
+
+    /// Words of all bits of a slot.
+    const fn slot_words(&self) -> usize {
+        (self.rows / 64).saturating_mul(STATICS)
+    }
+
     /// Forgets what was known of a node that went.
     pub(crate) fn clear_row(&mut self, row: usize) {
-        let words = self.rows / 64;
-        for place in 0..self.slots.len() * STATICS {
-            self.bits[place * words + row / 64] &= !(1 << (row % 64));
+        let used = self.slots.len().saturating_mul(STATICS);
+        let sets = self.bits.chunks_exact_mut((self.rows / 64).max(1));
+        for set in sets.take(used) {
+            if let Some(word) = set.at_mut(row / 64) {
+                *word &= !(1 << (row % 64));
+            }
         }
     }
 
-    fn insert(&mut self, from: usize) -> Result<(u32, u32), CapacityExceeded> {
-        let list = &self.scratch[from..];
-        let full = CapacityExceeded {
+    /// Stores the scratch list; its block.
+    fn insert(&mut self) -> Result<(u32, u32), CapacityExceeded> {
+        let start = self.words.insert(&self.scratch).ok_or(self.full())?;
+        Ok((start, self.scratch.len() as u32))
+    }
+
+    /// Adds an item to the scratch list, whole or not at all.
+    fn push(&mut self, item: &[u32]) -> Result<(), CapacityExceeded> {
+        if self.scratch.len().saturating_add(item.len()) > self.words_limit as usize {
+            return Err(self.full());
+        }
+        self.scratch.extend_from_slice(item);
+        Ok(())
+    }
+
+    fn full(&self) -> CapacityExceeded {
+        CapacityExceeded {
             which: "live_words",
             limit: u64::from(self.words_limit),
-        };
-        Ok((self.words.insert(list).ok_or(full)?, list.len() as u32))
-    }
-
-    fn push(&mut self, word: u32) -> Result<(), CapacityExceeded> {
-        if self.scratch.len() >= self.words_limit as usize {
-            return Err(CapacityExceeded {
-                which: "live_words",
-                limit: u64::from(self.words_limit),
-            });
         }
-        self.scratch.push(word);
-        Ok(())
     }
 }
 
-fn groups(words: &[u32]) -> impl Iterator<Item = (TermId, KeyId)> + '_ {
-    words
-        .chunks_exact(GROUP_WORDS)
-        .map(|words| (TermId(words[0]), KeyId(words[1])))
+/// The four lists of a block, of so many items each.
+fn lists(mut words: &[u32], lengths: [u32; 4]) -> [&[u32]; 4] {
+    const SIZES: [usize; 4] = [CONSTRAINT_WORDS, GROUP_WORDS, GROUP_WORDS, PREFERRED_WORDS];
+    let mut lists = [&[][..]; 4];
+    for ((list, length), size) in lists.iter_mut().zip(lengths).zip(SIZES) {
+        let end = size.saturating_mul(length as usize);
+        (*list, words) = words.split_at_checked(end).unwrap_or_default();
+    }
+    lists
+}
+
+fn groups(words: &[u32]) -> impl DoubleEndedIterator<Item = (TermId, KeyId)> + '_ {
+    let groups = words.as_chunks::<GROUP_WORDS>().0.iter();
+    groups.map(|[term, key]| (TermId(*term), KeyId(*key)))
 }
 
 impl Cluster {
     /// The class' slot, which it takes if it has none.
     pub(crate) fn make_live(&mut self, class: ClassId) -> Result<usize, CapacityExceeded> {
-        self.live.clock += 1;
-        let mut slot = self.live.of_class[class.index()];
+        self.live.clock.count_up();
+        let mut slot = self.live.slot_of(class);
         if let Some(entry) = self.live.slots.get(slot as usize)
             && entry.default_spread
             && entry.selectors_version != self.objects.selectors_version
@@ -292,19 +332,23 @@ impl Cluster {
             slot = self.take_slot(class)?;
         }
         let slot = slot as usize;
-        self.live.slots[slot].used_at = self.live.clock;
-        if self.live.slots[slot].felt_version != self.terms.carried_version {
-            self.find_felt(slot)?;
+        let clock = self.live.clock;
+        if let Some(entry) = self.live.slots.at_mut(slot) {
+            entry.used_at = clock;
+            if entry.felt_version != self.terms.carried_version {
+                self.find_felt(slot)?;
+            }
         }
         Ok(slot)
     }
 
     /// Gives up the class' slot, if it has one.
     pub(super) fn drop_live(&mut self, class: ClassId) {
-        let slot = core::mem::replace(&mut self.live.of_class[class.index()], NONE) as usize;
+        let slot = self.live.slot_of(class) as usize;
         let Some(entry) = self.live.slots.get(slot).copied() else {
             return;
         };
+        self.live.of_class.set(class, NONE);
         let (start, len) = entry.block;
         self.live.scratch.clear();
         let block = self.live.words.slice(start, len as usize);
@@ -315,24 +359,20 @@ impl Cluster {
             .remove(entry.block.0, entry.block.1 as usize);
         self.live.words.remove(entry.felt.0, entry.felt.1 as usize);
         // The last slot moves into the gap, so that slots in use stay together.
-        let last = self.live.slots.len() - 1;
+        let Some(moved) = self.live.slots.pop() else {
+            return;
+        };
+        let last = self.live.slots.len();
         if slot != last {
-            let moved = self.live.slots[last].class;
-            self.live.slots[slot] = self.live.slots[last];
-            self.live.of_class[moved.index()] = slot as u32;
-            let (words, rows) = (self.live.rows / 64 * STATICS, self.live.rows);
-            self.live
-                .bits
-                .copy_within(last * words..(last + 1) * words, slot * words);
-            self.live
-                .taint_counts
-                .copy_within(last * rows..(last + 1) * rows, slot * rows);
-            self.live
-                .preferred
-                .copy_within(last * rows..(last + 1) * rows, slot * rows);
+            self.live.slots.set(slot, moved);
+            self.live.of_class.set(moved.class, slot as u32);
+            let rows = self.live.rows;
+            let words = self.live.slot_words();
+            self.live.bits.copy_column(words, last, slot);
+            self.live.taint_counts.copy_column(rows, last, slot);
+            self.live.preferred.copy_column(rows, last, slot);
             self.live.room.relocate(last, slot);
         }
-        self.live.slots.pop();
     }
 
     /// Repairs all live classes' bits of a node that came or changed.
@@ -371,18 +411,20 @@ impl Cluster {
             preferred_invalid: node_affinity::has_invalid_preferred(view),
             has_taint_counts: false,
         });
-        self.live.of_class[class.index()] = slot as u32;
+        self.live.of_class.set(class, slot as u32);
         self.live.room.clear(slot);
         // Both blocks are there from the start, so that dropping the slot needs no cases.
         self.live.scratch.clear();
-        let result = self.live.insert(0).and_then(|felt| {
-            self.live.slots[slot].felt = felt;
+        let result = self.live.insert().and_then(|felt| {
             let mut lengths = [0; 4];
             let found = self.find_terms(class, &mut lengths);
-            let block = self.live.insert(0);
+            let block = self.live.insert();
             if let (Ok(()), Ok(block)) = (found, block) {
-                self.live.slots[slot].block = block;
-                self.live.slots[slot].lengths = lengths;
+                if let Some(entry) = self.live.slots.at_mut(slot) {
+                    entry.felt = felt;
+                    entry.block = block;
+                    entry.lengths = lengths;
+                }
                 return Ok(());
             }
             self.release_scratch(lengths);
@@ -394,7 +436,7 @@ impl Cluster {
         });
         if let Err(full) = result {
             self.live.slots.pop();
-            self.live.of_class[class.index()] = NONE;
+            self.live.of_class.set(class, NONE);
             return Err(full);
         }
         for row in 0..self.nodes.len() {
@@ -405,18 +447,18 @@ impl Cluster {
 
     /// What the slot's class makes of one node, from the node object alone.
     fn judge_row(&mut self, slot: usize, row: usize) {
-        if self.nodes[row].state != NodeState::Present {
+        let node = self.nodes.at(row);
+        if node.state != NodeState::Present {
             return;
         }
-        let class = self.live.slots[slot].class;
+        let class = self.live.slots.at(slot).class;
         let view = self.classes.view(class);
         let profile = view
             .class
             .profile
-            .map(|profile| &self.profiles[profile.index()]);
+            .and_then(|profile| self.profiles.get(profile.index()));
         let facts = self.facts(row);
         let taints = self.taint_words(row);
-        let node = &self.nodes[row];
         let added = profile
             .and_then(|profile| profile.added_required)
             .map(|record| self.profile_records.words(record));
@@ -435,14 +477,19 @@ impl Cluster {
                 self.profile_records.words(record).get(1..).unwrap_or(&[])
             });
         let preferred = node_affinity::preferred(view, added, facts, &self.texts);
-        let words = self.live.rows / 64;
+        let live = &mut self.live;
+        let (rows, words) = (live.rows, live.slot_words());
+        let bits = live.bits.column_mut(words, slot);
         for (kind, refused) in refused.into_iter().enumerate() {
-            let word = &mut self.live.bits[(slot * STATICS + kind) * words + row / 64];
-            *word = *word & !(1 << (row % 64)) | u64::from(refused) << (row % 64);
+            if let Some(word) = bits.column_mut(rows / 64, kind).at_mut(row / 64) {
+                *word = *word & !(1 << (row % 64)) | u64::from(refused) << (row % 64);
+            }
         }
-        self.live.taint_counts[slot * self.live.rows + row] = count;
-        self.live.preferred[slot * self.live.rows + row] = preferred;
-        self.live.slots[slot].has_taint_counts |= count > 0;
+        live.taint_counts.column_mut(rows, slot).set(row, count);
+        live.preferred.column_mut(rows, slot).set(row, preferred);
+        if let Some(entry) = live.slots.at_mut(slot) {
+            entry.has_taint_counts |= count > 0;
+        }
     }
 }
 

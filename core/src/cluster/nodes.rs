@@ -11,6 +11,7 @@ use crate::quantity::Quantity;
 use crate::requests::{self, ResourceClass};
 use crate::scheduler::ApplyError;
 use crate::selector::{LabelsView, NodeFacts, write_labels};
+use crate::table::{Count, Table, Vacant, occupy};
 use crate::toleration::effect;
 
 /// Whether a row holds a node.
@@ -42,7 +43,7 @@ pub(crate) struct NodeRow {
 }
 
 impl NodeRow {
-    const VACANT: Self = Self {
+    const EMPTY: Self = Self {
         state: NodeState::Vacant,
         name: 0,
         labels: NONE,
@@ -56,6 +57,10 @@ impl NodeRow {
     };
 }
 
+impl Vacant for NodeRow {
+    const VACANT: &'static Self = &Self::EMPTY;
+}
+
 /// What was interned for a node that is being applied.
 #[derive(Clone, Copy)]
 struct Interned {
@@ -67,7 +72,7 @@ struct Interned {
 impl Cluster {
     pub(crate) fn find_node(&self, name: &str) -> Option<NodeId> {
         let row = self.find_row(name)?;
-        (self.nodes[row as usize].state == NodeState::Present).then_some(NodeId(row))
+        (self.nodes.at(row).state == NodeState::Present).then_some(NodeId(row))
     }
 
     /// Row of the node whose name this word refers to, if it is there.
@@ -80,18 +85,18 @@ impl Cluster {
         let text = self.texts.find(name)?;
         self.node_index
             .find(hash_bytes(name.as_bytes()), |row| {
-                self.nodes[*row as usize].name == text_word(text)
+                self.nodes.at(*row).name == text_word(text)
             })
             .copied()
     }
 
     pub(crate) fn node_name(&self, row: usize) -> &str {
-        word_text(self.nodes[row].name).map_or("", |name| self.texts.text(name))
+        word_text(self.nodes.at(row).name).map_or("", |name| self.texts.text(name))
     }
 
     /// Labels and name of a node, as selectors read them.
     pub(crate) fn facts(&self, row: usize) -> NodeFacts<'_> {
-        let node = &self.nodes[row];
+        let node = self.nodes.at(row);
         NodeFacts {
             name: node.name,
             labels: LabelsView(self.node_records.words(node.labels)),
@@ -99,7 +104,7 @@ impl Cluster {
     }
 
     pub(crate) fn taint_words(&self, row: usize) -> &[Word] {
-        self.node_records.words(self.nodes[row].taints)
+        self.node_records.words(self.nodes.at(row).taints)
     }
 
     pub(crate) fn add_node(&mut self, node: &Node) -> Result<NodeId, ApplyError> {
@@ -108,7 +113,7 @@ impl Cluster {
             return Err(ApplyError::NoName);
         }
         let known = self.find_row(name);
-        if known.is_some_and(|row| self.nodes[row as usize].state == NodeState::Present) {
+        if known.is_some_and(|row| self.nodes.at(row).state == NodeState::Present) {
             return Err(ApplyError::AlreadyExists);
         }
         if known.is_none() && self.node_count >= self.capacities.nodes {
@@ -139,12 +144,11 @@ impl Cluster {
             }
             return Err(full.into());
         }
-        self.nodes[row as usize].state = NodeState::Present;
-        self.node_count += 1;
+        self.set_state(row as usize, NodeState::Present);
+        self.node_count.count_up();
         self.set_node(row as usize, node, interned);
         let zone = self.zone_key(row as usize);
         self.order.add(row, zone);
-        self.blocks[row as usize / 64].present |= 1 << (row % 64);
         self.adopt_orphans(row);
         self.finish_row(row as usize);
         Ok(NodeId(row))
@@ -157,7 +161,7 @@ impl Cluster {
         let interned = self.intern_node(node)?;
         let row = id.index();
         // Term counts move with the labels; with room for all pods' counts twice, nothing can fail.
-        let moved = interned.labels != self.nodes[row].labels;
+        let moved = interned.labels != self.nodes.at(row).labels;
         if moved {
             let wanted = self.raises_of_row(row);
             if let Err(full) = self.terms.check_room(wanted) {
@@ -189,11 +193,9 @@ impl Cluster {
         self.drop_node_facts(row);
         self.topology.set_row(row, |_| None);
         self.order.remove(id.0);
-        self.node_count -= 1;
-        self.blocks[row / 64].present &= !(1 << (row % 64));
-        if self.order.is_listed(id.0) {
-            self.nodes[row].state = NodeState::Departed;
-        } else {
+        self.node_count.count_down();
+        self.set_state(row, NodeState::Departed);
+        if !self.order.is_listed(id.0) {
             self.free_row(id.0);
         }
         self.live.clear_row(row);
@@ -206,7 +208,9 @@ impl Cluster {
             self.refresh_order();
         }
         while let Some(row) = self.dirty.pop() {
-            self.nodes[row as usize].dirty = false;
+            if let Some(node) = self.nodes.at_mut(row) {
+                node.dirty = false;
+            }
             self.copy_image_counts(row);
         }
     }
@@ -217,28 +221,30 @@ impl Cluster {
             self.order.preview();
         }
         for at in 0..self.dirty.len() {
-            self.copy_image_counts(self.dirty[at]);
+            let row = *self.dirty.at(at);
+            self.copy_image_counts(row);
         }
     }
 
     fn copy_image_counts(&mut self, row: u32) {
-        let node = &mut self.nodes[row as usize];
+        let Some(node) = self.nodes.at_mut(row) else {
+            return;
+        };
         if node.state != NodeState::Present || node.images_version == self.images_version {
             return;
         }
         node.images_version = self.images_version;
         let (start, len) = node.images;
-        for at in 0..len {
-            let image = self.image_lists.slice(start + at, 1)[0];
-            let nodes = self.image_nodes[image as usize];
-            self.image_counts.set(image, row, nodes);
+        for image in self.image_lists.slice(start, len as usize) {
+            let nodes = *self.image_nodes.at(*image);
+            self.image_counts.set(*image, row, nodes);
         }
     }
 
     fn refresh_order(&mut self) {
         self.order.rebuild();
         for row in 0..self.nodes.len() as u32 {
-            let departed = self.nodes[row as usize].state == NodeState::Departed;
+            let departed = self.nodes.at(row).state == NodeState::Departed;
             if departed && !self.order.is_listed(row) {
                 self.free_row(row);
             }
@@ -246,8 +252,10 @@ impl Cluster {
     }
 
     pub(super) fn mark_dirty(&mut self, row: usize) {
-        let node = &mut self.nodes[row];
-        if !node.dirty && node.images.1 > 0 {
+        if let Some(node) = self.nodes.at_mut(row)
+            && !node.dirty
+            && node.images.1 > 0
+        {
             node.dirty = true;
             self.dirty.push(row as u32);
         }
@@ -342,40 +350,32 @@ impl Cluster {
     }
 
     fn release_images(&mut self, (start, len): (u32, u32)) {
-        for at in 0..len {
-            let image = self.image_lists.slice(start + at, 1)[0];
-            self.images.release(image, &mut self.texts);
+        for image in self.image_lists.slice(start, len as usize) {
+            self.images.release(*image, &mut self.texts);
         }
         self.image_lists.remove(start, len as usize);
     }
 
     /// Writes what the object says into the row; all of it fits.
     fn set_node(&mut self, row: usize, node: &Node, interned: Interned) {
-        let entry = &mut self.nodes[row];
-        entry.labels = interned.labels;
-        entry.taints = interned.taints;
-        entry.images = interned.images;
-        entry.unschedulable = node.spec.unschedulable;
-        entry.features = node_declared_features::declared(&node.status.declared_features);
-        let (block, lane) = (&mut self.blocks[row / 64], row % 64);
-        block.allocatable[CPU][lane] = 0;
-        block.allocatable[MEMORY][lane] = 0;
-        block.allocatable[EPHEMERAL][lane] = 0;
-        block.pods_allocatable[lane] = 0;
+        if let Some(entry) = self.nodes.at_mut(row) {
+            entry.labels = interned.labels;
+            entry.taints = interned.taints;
+            entry.images = interned.images;
+            entry.unschedulable = node.spec.unschedulable;
+            entry.features = node_declared_features::declared(&node.status.declared_features);
+        }
+        let (mut main, mut pods) = ([0; 3], 0);
         for id in self.resources.ids() {
             self.resources.set_allocatable(id, row, 0);
         }
         for (name, amount) in allocatable(node) {
             let amount = |quantity: fn(Quantity) -> i64| quantity(*amount).max(0);
             match requests::class(name) {
-                ResourceClass::Cpu => {
-                    block.allocatable[CPU][lane] = amount(Quantity::milli_value);
-                }
-                ResourceClass::Memory => block.allocatable[MEMORY][lane] = amount(Quantity::value),
-                ResourceClass::EphemeralStorage => {
-                    block.allocatable[EPHEMERAL][lane] = amount(Quantity::value);
-                }
-                ResourceClass::Pods => block.pods_allocatable[lane] = amount(Quantity::value),
+                ResourceClass::Cpu => main[CPU] = amount(Quantity::milli_value),
+                ResourceClass::Memory => main[MEMORY] = amount(Quantity::value),
+                ResourceClass::EphemeralStorage => main[EPHEMERAL] = amount(Quantity::value),
+                ResourceClass::Pods => pods = amount(Quantity::value),
                 ResourceClass::Scalar { .. } => {
                     if let Some(id) = self.resources.find(name, &self.texts) {
                         self.resources
@@ -385,26 +385,33 @@ impl Cluster {
                 ResourceClass::Ignored => {}
             }
         }
+        if let Some(block) = self.blocks.at_mut(row / 64) {
+            for (column, amount) in block.allocatable.iter_mut().zip(main) {
+                column.set(row % 64, amount);
+            }
+            block.pods_allocatable.set(row % 64, pods);
+        }
         let (start, len) = interned.images;
         let sizes = node
             .status
             .images
             .iter()
             .flat_map(|image| image.names.iter().map(|_| image.size_bytes));
-        for (at, size) in (0..len).zip(sizes) {
-            let image = self.image_lists.slice(start + at, 1)[0];
-            if self.image_counts.count(image, row as u32) == 0 {
-                let nodes = &mut self.image_nodes[image as usize];
+        let images = self.image_lists.slice(start, len as usize);
+        for (image, size) in images.iter().zip(sizes) {
+            if self.image_counts.count(*image, row as u32) == 0
+                && let Some(nodes) = self.image_nodes.at_mut(*image)
+            {
                 // The first node that reports an image decides its size.
                 if *nodes == 0 {
-                    self.image_sizes[image as usize] = size;
+                    self.image_sizes.set(*image, size);
                 }
-                *nodes += 1;
-                self.image_counts.set(image, row as u32, 1);
+                nodes.count_up();
+                self.image_counts.set(*image, row as u32, 1);
             }
         }
         if len > 0 {
-            self.images_version += 1;
+            self.images_version.count_up();
         }
         let labels = LabelsView(self.node_records.words(interned.labels));
         self.topology.set_row(row, |label| labels.value(label));
@@ -412,17 +419,18 @@ impl Cluster {
 
     /// Takes back what [`Self::set_node`] interned and counted.
     fn drop_node_facts(&mut self, row: usize) {
-        let node = self.nodes[row];
+        let node = *self.nodes.at(row);
         let (start, len) = node.images;
-        for at in 0..len {
-            let image = self.image_lists.slice(start + at, 1)[0];
-            if self.image_counts.count(image, row as u32) > 0 {
-                self.image_counts.set(image, row as u32, 0);
-                self.image_nodes[image as usize] -= 1;
+        for image in self.image_lists.slice(start, len as usize) {
+            if self.image_counts.count(*image, row as u32) > 0
+                && let Some(nodes) = self.image_nodes.at_mut(*image)
+            {
+                nodes.count_down();
+                self.image_counts.set(*image, row as u32, 0);
             }
         }
         if len > 0 {
-            self.images_version += 1;
+            self.images_version.count_up();
         }
         self.release_images(node.images);
         self.node_records.release(node.labels, &mut self.texts);
@@ -430,7 +438,9 @@ impl Cluster {
     }
 
     fn finish_row(&mut self, row: usize) {
-        self.blocks[row / 64].refresh(row % 64);
+        if let Some(block) = self.blocks.at_mut(row / 64) {
+            block.refresh(row % 64);
+        }
         self.journal.push(row as u32);
         self.mark_dirty(row);
         self.refresh_live_row(row);
@@ -438,23 +448,19 @@ impl Cluster {
 
     fn new_row(&mut self, name: &str) -> Result<u32, ApplyError> {
         let text = self.texts.intern(name)?;
-        let row = if let Some(row) = self.vacant_nodes.pop() {
-            row
-        } else if self.nodes.len() < self.capacities.nodes as usize {
-            self.nodes.push(NodeRow::VACANT);
-            self.nodes.len() as u32 - 1
-        } else {
+        if self.vacant_nodes.is_empty() && self.nodes.len() >= self.capacities.nodes as usize {
             self.texts.release(text);
             return Err(self.nodes_full());
-        };
-        self.nodes[row as usize] = NodeRow {
+        }
+        let new = NodeRow {
             name: text_word(text),
-            ..NodeRow::VACANT
+            ..NodeRow::EMPTY
         };
+        let row = occupy(&mut self.nodes, &mut self.vacant_nodes, new);
         let (nodes, texts) = (&self.nodes, &self.texts);
         self.node_index
             .insert_unique(hash_bytes(name.as_bytes()), row, |row| {
-                let name = word_text(nodes[*row as usize].name);
+                let name = word_text(nodes.at(*row).name);
                 hash_bytes(name.map_or(&[], |name| texts.text(name).as_bytes()))
             });
         Ok(row)
@@ -465,15 +471,30 @@ impl Cluster {
         if let Ok(found) = self.node_index.find_entry(hash, |other| *other == row) {
             found.remove();
         }
-        if let Some(name) = word_text(self.nodes[row as usize].name) {
+        let NodeRow { name, dirty, .. } = *self.nodes.at(row);
+        if let Some(name) = word_text(name) {
             self.texts.release(name);
         }
-        let dirty = self.nodes[row as usize].dirty;
-        self.nodes[row as usize] = NodeRow {
+        let free = NodeRow {
             dirty,
-            ..NodeRow::VACANT
+            ..NodeRow::EMPTY
         };
+        self.nodes.set(row, free);
         self.vacant_nodes.push(row);
+    }
+
+    fn set_state(&mut self, row: usize, state: NodeState) {
+        if let Some(node) = self.nodes.at_mut(row) {
+            node.state = state;
+        }
+        if let Some(block) = self.blocks.at_mut(row / 64) {
+            let bit = 1 << (row % 64);
+            block.present = if state == NodeState::Present {
+                block.present | bit
+            } else {
+                block.present & !bit
+            };
+        }
     }
 
     /// Region and zone of a row, 0 for an absent or empty one; the beta labels come first.

@@ -4,7 +4,9 @@
 //! changes its zone, or is deleted and added again between two cycles, moves in the tree at once
 //! but keeps its place in the list until the next rebuild.
 
+use crate::capacity::{bytes_of, sum};
 use crate::intern::Word;
+use crate::table::{Table, Vacant, occupy};
 use alloc::vec::Vec;
 
 const NONE: u32 = u32::MAX;
@@ -28,6 +30,29 @@ struct Place {
     listed: bool,
 }
 
+impl Vacant for Zone {
+    const VACANT: &'static Self = &Self {
+        key: [0; 2],
+        first: NONE,
+        last: NONE,
+        next: NONE,
+    };
+}
+
+impl Place {
+    const EMPTY: Self = Self {
+        zone: NONE,
+        previous: NONE,
+        next: NONE,
+        cursor_of_zone: NONE,
+        listed: false,
+    };
+}
+
+impl Vacant for Place {
+    const VACANT: &'static Self = &Self::EMPTY;
+}
+
 /// The tree of zones and the list made from it.
 pub(crate) struct Order {
     places: Vec<Place>,
@@ -45,15 +70,8 @@ pub(crate) struct Order {
 
 impl Order {
     pub(crate) fn new(rows: u32) -> Self {
-        let vacant = Place {
-            zone: NONE,
-            previous: NONE,
-            next: NONE,
-            cursor_of_zone: NONE,
-            listed: false,
-        };
         let mut places = Vec::new();
-        places.resize(rows as usize, vacant);
+        places.resize(rows as usize, Place::EMPTY);
         Self {
             places,
             zones: Vec::with_capacity(rows as usize),
@@ -68,7 +86,11 @@ impl Order {
     }
 
     pub(crate) const fn bytes(rows: u64) -> u64 {
-        rows * (size_of::<Place>() + size_of::<Zone>() + 12) as u64
+        sum(&[
+            bytes_of::<Place>(rows),
+            bytes_of::<Zone>(rows),
+            bytes_of::<[u32; 3]>(rows),
+        ])
     }
 
     /// Rows in snapshot order: as of the last [`Self::rebuild`], or of the preview that a question
@@ -83,7 +105,7 @@ impl Order {
 
     /// Whether the row stands in the list, though perhaps no more in the tree.
     pub(crate) fn is_listed(&self, row: u32) -> bool {
-        self.places[row as usize].listed
+        self.places.at(row).listed
     }
 
     /// Whether the list must be rebuilt before the next cycle.
@@ -94,17 +116,18 @@ impl Order {
     /// Adds a row at the end of its zone.
     pub(crate) fn add(&mut self, row: u32, key: [Word; 2]) {
         let zone = self.zone(key);
-        let last = self.zones[zone as usize].last;
-        let place = &mut self.places[row as usize];
+        let (Some(entry), Some(place)) = (self.zones.at_mut(zone), self.places.at_mut(row)) else {
+            return;
+        };
+        let last = core::mem::replace(&mut entry.last, row);
         place.zone = zone;
         place.previous = last;
         place.next = NONE;
         self.stale |= !place.listed;
         match self.places.get_mut(last as usize) {
             Some(last) => last.next = row,
-            None => self.zones[zone as usize].first = row,
+            None => entry.first = row,
         }
-        self.zones[zone as usize].last = row;
     }
 
     /// Takes a row out of the tree; an emptied zone loses its place.
@@ -115,18 +138,24 @@ impl Order {
             next,
             listed,
             ..
-        } = self.places[row as usize];
+        } = *self.places.at(row);
+        let Some(entry) = self.zones.at_mut(zone) else {
+            return;
+        };
         self.stale |= listed;
         match self.places.get_mut(previous as usize) {
             Some(previous) => previous.next = next,
-            None => self.zones[zone as usize].first = next,
+            None => entry.first = next,
         }
         match self.places.get_mut(next as usize) {
             Some(next) => next.previous = previous,
-            None => self.zones[zone as usize].last = previous,
+            None => entry.last = previous,
         }
-        self.places[row as usize].zone = NONE;
-        if self.zones[zone as usize].first == NONE {
+        let is_empty = entry.first == NONE;
+        if let Some(place) = self.places.at_mut(row) {
+            place.zone = NONE;
+        }
+        if is_empty {
             self.remove_zone(zone);
         }
     }
@@ -142,7 +171,7 @@ impl Order {
     /// Zone of a row: region and zone.
     pub(crate) fn zone_of(&self, row: u32) -> [Word; 2] {
         self.zones
-            .get(self.places[row as usize].zone as usize)
+            .get(self.places.at(row).zone as usize)
             .map_or([0; 2], |zone| zone.key)
     }
 
@@ -155,16 +184,20 @@ impl Order {
 
     /// Makes the list anew.
     pub(crate) fn rebuild(&mut self) {
-        for row in &self.list {
-            self.places[*row as usize].listed = false;
-        }
         let mut list = core::mem::take(&mut self.list);
+        self.mark_listed(&list, false);
         self.write_list(&mut list);
-        for row in &list {
-            self.places[*row as usize].listed = true;
-        }
+        self.mark_listed(&list, true);
         self.list = list;
         self.stale = false;
+    }
+
+    fn mark_listed(&mut self, list: &[u32], listed: bool) {
+        for row in list {
+            if let Some(place) = self.places.at_mut(*row) {
+                place.listed = listed;
+            }
+        }
     }
 
     /// Shows the list as the next rebuild would make it, until [`Self::end_preview`]: for a
@@ -185,16 +218,19 @@ impl Order {
         let mut zone = self.first_zone;
         while let Some(entry) = self.zones.get(zone as usize) {
             // The zone's cursor lives in its first row's place.
-            self.places[entry.first as usize].cursor_of_zone = entry.first;
+            if let Some(first) = self.places.at_mut(entry.first) {
+                first.cursor_of_zone = entry.first;
+            }
             zone = entry.next;
         }
         loop {
             let before = list.len();
             let mut zone = self.first_zone;
             while let Some(entry) = self.zones.get(zone as usize).copied() {
-                let row = self.places[entry.first as usize].cursor_of_zone;
-                if let Some(place) = self.places.get(row as usize) {
-                    self.places[entry.first as usize].cursor_of_zone = place.next;
+                let row = self.places.at(entry.first).cursor_of_zone;
+                let next = self.places.get(row as usize).map(|place| place.next);
+                if let (Some(next), Some(first)) = (next, self.places.at_mut(entry.first)) {
+                    first.cursor_of_zone = next;
                     list.push(row);
                 }
                 zone = entry.next;
@@ -219,13 +255,7 @@ impl Order {
             last: NONE,
             next: NONE,
         };
-        let id = if let Some(id) = self.vacant_zones.pop() {
-            self.zones[id as usize] = new;
-            id
-        } else {
-            self.zones.push(new);
-            self.zones.len() as u32 - 1
-        };
+        let id = occupy(&mut self.zones, &mut self.vacant_zones, new);
         match self.zones.get_mut(self.last_zone as usize) {
             Some(last) => last.next = id,
             None => self.first_zone = id,
@@ -235,12 +265,14 @@ impl Order {
     }
 
     fn remove_zone(&mut self, zone: u32) {
-        let next = self.zones[zone as usize].next;
+        let next = self.zones.at(zone).next;
         let mut previous = NONE;
         let mut at = self.first_zone;
-        while at != zone {
+        while at != zone
+            && let Some(entry) = self.zones.get(at as usize)
+        {
             previous = at;
-            at = self.zones[at as usize].next;
+            at = entry.next;
         }
         match self.zones.get_mut(previous as usize) {
             Some(entry) => entry.next = next,

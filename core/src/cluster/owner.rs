@@ -1,6 +1,6 @@
 //! Namespaces, Services and the owners of pods: what selectors are resolved against.
 
-use crate::capacity::CapacityExceeded;
+use crate::capacity::{CapacityExceeded, bytes_of, sum};
 use crate::class::{ClassView, OwnerKind};
 use crate::id::TextId;
 use crate::intern::{
@@ -8,6 +8,7 @@ use crate::intern::{
 };
 use crate::object::Object;
 use crate::selector::{self, LabelsView};
+use crate::table::{Count, Table, Vacant, occupy};
 use alloc::vec::Vec;
 use hashbrown::HashTable;
 
@@ -44,6 +45,14 @@ struct Entry {
     used: bool,
 }
 
+impl Vacant for Entry {
+    const VACANT: &'static Self = &Self {
+        key: [0; 3],
+        record: u32::MAX,
+        used: false,
+    };
+}
+
 /// Objects by kind, namespace and name, each with one record: a namespace's labels, a Service's
 /// or ReplicationController's pairs as a selector, another owner's selector.
 pub(crate) struct Objects {
@@ -72,13 +81,17 @@ impl Objects {
     }
 
     pub(crate) const fn bytes(limit: u64) -> u64 {
-        limit * (size_of::<Entry>() as u64 + 4) + index_bytes(limit)
+        sum(&[
+            bytes_of::<Entry>(limit),
+            bytes_of::<u32>(limit),
+            index_bytes(limit),
+        ])
     }
 
     /// Labels of a namespace that is there as an object.
     pub(crate) fn namespace_labels(&self, name: TextId) -> Option<LabelsView<'_>> {
         let at = self.find(ObjectKind::Namespace, 0, text_word(name))?;
-        Some(LabelsView(self.records.words(self.entries[at].record)))
+        Some(LabelsView(self.records.words(self.entries.at(at).record)))
     }
 
     /// Kind, namespace and name of every object, with its record.
@@ -131,31 +144,30 @@ impl Objects {
         };
         if let Some(at) = self.find(kind, namespace, name) {
             crate::intern::release_texts(&[namespace, name], texts);
-            let old = core::mem::replace(&mut self.entries[at].record, record);
-            self.records.release(old, texts);
+            if let Some(entry) = self.entries.at_mut(at) {
+                let old = core::mem::replace(&mut entry.record, record);
+                self.records.release(old, texts);
+            }
         } else {
             let entry = Entry {
                 key: [kind as Word, namespace, name],
                 record,
                 used: true,
             };
-            let at = if let Some(at) = self.vacant.pop() {
-                self.entries[at as usize] = entry;
-                at
-            } else if self.entries.len() < self.limit as usize {
-                self.entries.push(entry);
-                self.entries.len() as u32 - 1
-            } else {
+            if self.vacant.is_empty() && self.entries.len() >= self.limit as usize {
                 crate::intern::release_texts(&[namespace, name], texts);
                 return Err(CapacityExceeded {
                     which: "objects",
                     limit: u64::from(self.limit),
                 });
-            };
-            self.services += u32::from(kind == ObjectKind::Service);
+            }
+            let at = occupy(&mut self.entries, &mut self.vacant, entry);
+            if kind == ObjectKind::Service {
+                self.services.count_up();
+            }
             let entries = &self.entries;
             self.index.insert_unique(hash_words(&entry.key), at, |at| {
-                hash_words(&entries[*at as usize].key)
+                hash_words(&entries.at(*at).key)
             });
         }
         self.touch(kind);
@@ -173,16 +185,24 @@ impl Objects {
         let Some(at) = self.find(kind, namespace, name) else {
             return false;
         };
-        let entry = self.entries[at];
+        let entry = *self.entries.at(at);
         if let Ok(found) = self
             .index
             .find_entry(hash_words(&entry.key), |other| *other as usize == at)
         {
             found.remove();
         }
-        self.entries[at].used = false;
+        self.entries.set(
+            at,
+            Entry {
+                used: false,
+                ..entry
+            },
+        );
         self.vacant.push(at as u32);
-        self.services -= u32::from(kind == ObjectKind::Service);
+        if kind == ObjectKind::Service {
+            self.services.count_down();
+        }
         self.records.release(entry.record, texts);
         crate::intern::release_texts(&entry.key, texts);
         self.touch(kind);
@@ -205,13 +225,16 @@ impl Objects {
         let namespace = text_word(class.class.namespace);
         if self.services > 0 {
             for entry in &self.entries {
-                if !entry.used || entry.key[..2] != [ObjectKind::Service as Word, namespace] {
+                let [kind, own_namespace, _] = entry.key;
+                if !entry.used || (kind, own_namespace) != (ObjectKind::Service as Word, namespace)
+                {
                     continue;
                 }
-                let pairs = self.records.words(entry.record);
-                if matches!(pairs.split_first(), Some((1, pairs)) if selector::pairs_hold(pairs, class.labels()))
-                {
-                    Self::merge_pairs(&pairs[1..], start, writer, texts)?;
+                match self.records.words(entry.record) {
+                    [1, pairs @ ..] if selector::pairs_hold(pairs, class.labels()) => {
+                        Self::merge_pairs(pairs, start, writer, texts)?;
+                    }
+                    _ => {}
                 }
             }
         }
@@ -228,7 +251,7 @@ impl Objects {
         let Some(at) = self.find(kind, namespace, text_word(name)) else {
             return Ok(());
         };
-        let record = self.records.words(self.entries[at].record);
+        let record = self.records.words(self.entries.at(at).record);
         match record.split_first() {
             Some((1, words)) if kind == ObjectKind::ReplicationController => {
                 Self::merge_pairs(words, start, writer, texts)
@@ -246,17 +269,20 @@ impl Objects {
         texts: &mut Texts,
     ) -> Result<(), CapacityExceeded> {
         // `[key, In, 1, value]` after the header's one word.
-        for pair in pairs.chunks_exact(2) {
-            let there = writer.words()[start + 1..]
-                .chunks_exact(4)
-                .position(|own| own[0] == pair[0]);
+        let first = start.saturating_add(1);
+        for [key, value] in pairs.as_chunks::<2>().0 {
+            let requirements = writer.words().get(first..).unwrap_or_default();
+            let mut values = (first.saturating_add(3)..)
+                .step_by(4)
+                .zip(requirements.as_chunks::<4>().0);
+            let there = values.find(|(_, [own, ..])| own == key).map(|(at, _)| at);
             if let Some(at) = there {
-                writer.replace_text(texts, start + 1 + at * 4 + 3, pair[1]);
+                writer.replace_text(texts, at, *value);
             } else {
-                writer.copy(texts, &pair[..1])?;
+                writer.copy(texts, &[*key])?;
                 writer.number(0)?;
                 writer.number(1)?;
-                writer.copy(texts, &pair[1..])?;
+                writer.copy(texts, &[*value])?;
             }
         }
         Ok(())
@@ -264,7 +290,7 @@ impl Objects {
 
     fn touch(&mut self, kind: ObjectKind) {
         if kind != ObjectKind::Namespace {
-            self.selectors_version += 1;
+            self.selectors_version.count_up();
         }
     }
 
@@ -272,7 +298,7 @@ impl Objects {
         let key = [kind as Word, namespace, name];
         let at = self
             .index
-            .find(hash_words(&key), |at| self.entries[*at as usize].key == key)?;
+            .find(hash_words(&key), |at| self.entries.at(*at).key == key)?;
         Some(*at as usize)
     }
 }

@@ -5,10 +5,10 @@ use crate::capacity::CapacityExceeded;
 use crate::class::{Class, Section, pin_of};
 use crate::id::{ClassId, PodId, ProfileId, TermId};
 use crate::intern::{Word, hash_pair, release_texts, text_word};
-use crate::kernel::{CPU, EPHEMERAL, MEMORY};
 use crate::object::Pod;
 use crate::scheduler::ApplyError;
 use crate::selector;
+use crate::table::{Count, Table, Vacant, occupy};
 
 /// Where a pod is.
 ///
@@ -44,15 +44,16 @@ pub(crate) struct PodRow {
     pub(super) node_name: Word,
     /// Name of the node that its affinity pins it to; 0: none.
     pub(crate) pin: Word,
-    next: u32,
-    previous: u32,
+    /// Neighbours on the node, see `chains.rs`.
+    pub(super) next: u32,
+    pub(super) previous: u32,
     /// The next pod of the class that is on a node.
     pub(super) class_next: u32,
-    class_previous: u32,
+    pub(super) class_previous: u32,
 }
 
 impl PodRow {
-    const VACANT: Self = Self {
+    const EMPTY: Self = Self {
         state: PodState::Vacant,
         class: ClassId(NONE),
         priority: 0,
@@ -69,6 +70,10 @@ impl PodRow {
     };
 }
 
+impl Vacant for PodRow {
+    const VACANT: &'static Self = &Self::EMPTY;
+}
+
 impl Cluster {
     pub(crate) fn find_pod(&self, namespace: &str, name: &str) -> Option<PodId> {
         let namespace = selector::word_of(&self.texts, namespace)?;
@@ -76,9 +81,15 @@ impl Cluster {
         self.find_pod_words(namespace, name)
     }
 
+    /// The row of a pod that is there.
+    pub(crate) fn pod(&self, pod: PodId) -> Option<&PodRow> {
+        let row = self.pods.get(pod.index())?;
+        (row.state != PodState::Vacant).then_some(row)
+    }
+
     fn find_pod_words(&self, namespace: Word, name: Word) -> Option<PodId> {
         let at = self.pod_index.find(hash_pair(namespace, name), |at| {
-            let pod = &self.pods[*at as usize];
+            let pod = self.pods.at(*at);
             pod.namespace == namespace && pod.name == name
         })?;
         Some(PodId(*at))
@@ -103,7 +114,7 @@ impl Cluster {
         }
         let class = self.intern_class(pod)?;
         let row = self.row_of_name(&pod.spec.node_name);
-        let words = self
+        let [namespace, name, uid, node_name, pin] = self
             .check_place(class, row)
             .and_then(|()| self.intern_identity(pod))
             .inspect_err(|_| self.release_class(class))?;
@@ -111,27 +122,21 @@ impl Cluster {
             state: PodState::Pending,
             class,
             priority: pod.spec.priority.unwrap_or(0),
-            namespace: words[0],
-            name: words[1],
-            uid: words[2],
-            node_name: words[3],
-            pin: words[4],
-            ..PodRow::VACANT
+            namespace,
+            name,
+            uid,
+            node_name,
+            pin,
+            ..PodRow::EMPTY
         };
-        let at = if let Some(at) = self.vacant_pods.pop() {
-            self.pods[at as usize] = entry;
-            at
-        } else {
-            self.pods.push(entry);
-            self.pods.len() as u32 - 1
-        };
+        let at = occupy(&mut self.pods, &mut self.vacant_pods, entry);
         let pods = &self.pods;
         self.pod_index
             .insert_unique(hash_pair(entry.namespace, entry.name), at, |at| {
-                let pod = &pods[*at as usize];
+                let pod = pods.at(*at);
                 hash_pair(pod.namespace, pod.name)
             });
-        self.pod_count += 1;
+        self.pod_count.count_up();
         self.settle(at, row);
         Ok(PodId(at))
     }
@@ -143,7 +148,7 @@ impl Cluster {
             return Err(ApplyError::NotFound);
         };
         let class = self.intern_class(pod)?;
-        let old = self.pods[id.index()];
+        let old = *self.pods.at(id);
         let uid = pod.metadata.uid.as_str();
         let is_same =
             uid.is_empty() || old.uid == 0 || selector::word_of(&self.texts, uid) == Some(old.uid);
@@ -152,30 +157,33 @@ impl Cluster {
         } else {
             self.row_of_name(&pod.spec.node_name)
         };
-        let words = self
+        let [_, _, uid, node_name, pin] = self
             .check_place(class, row)
             .and_then(|()| self.intern_identity(pod))
             .inspect_err(|_| self.release_class(class))?;
         if old.row != NONE {
             self.displace(id.0);
         }
-        self.orphans -= u32::from(old.state == PodState::Orphan);
+        if old.state == PodState::Orphan {
+            self.orphans.count_down();
+        }
         release_texts(
             &[old.namespace, old.name, old.uid, old.node_name, old.pin],
             &mut self.texts,
         );
         self.release_class(old.class);
-        let entry = &mut self.pods[id.index()];
-        entry.class = class;
-        entry.priority = pod.spec.priority.unwrap_or(0);
-        entry.uid = words[2];
-        entry.node_name = words[3];
-        entry.pin = words[4];
-        entry.state = PodState::Pending;
-        let assumed = is_same && old.row != NONE && words[3] == 0;
+        if let Some(entry) = self.pods.at_mut(id) {
+            entry.class = class;
+            entry.priority = pod.spec.priority.unwrap_or(0);
+            entry.uid = uid;
+            entry.node_name = node_name;
+            entry.pin = pin;
+            entry.state = PodState::Pending;
+        }
+        let assumed = is_same && old.row != NONE && node_name == 0;
         self.settle(id.0, row);
         if assumed {
-            self.pods[id.index()].state = PodState::Assumed;
+            self.set_pod_state(id.0, PodState::Assumed);
         }
         Ok(id)
     }
@@ -184,11 +192,13 @@ impl Cluster {
         let Some(id) = self.find_pod(namespace, name) else {
             return Err(ApplyError::NotFound);
         };
-        let pod = self.pods[id.index()];
+        let pod = *self.pods.at(id);
         if pod.row != NONE {
             self.displace(id.0);
         }
-        self.orphans -= u32::from(pod.state == PodState::Orphan);
+        if pod.state == PodState::Orphan {
+            self.orphans.count_down();
+        }
         if let Ok(found) = self
             .pod_index
             .find_entry(hash_pair(pod.namespace, pod.name), |at| *at == id.0)
@@ -200,66 +210,36 @@ impl Cluster {
             &mut self.texts,
         );
         self.release_class(pod.class);
-        self.pods[id.index()] = PodRow::VACANT;
+        self.pods.set(id, PodRow::EMPTY);
         self.vacant_pods.push(id.0);
-        self.pod_count -= 1;
+        self.pod_count.count_down();
         Ok(id)
     }
 
     /// Counts a pending pod on a node before the API server knows.
     pub(crate) fn assume(&mut self, pod: PodId, row: u32) -> Result<(), CapacityExceeded> {
-        self.check_place(self.pods[pod.index()].class, Some(row))?;
+        self.check_place(self.pods.at(pod).class, Some(row))?;
         self.place(pod.0, row);
-        self.pods[pod.index()].state = PodState::Assumed;
+        self.set_pod_state(pod.0, PodState::Assumed);
         Ok(())
     }
 
     /// Takes a pod off its node, or from waiting for one; it is pending again and names no node.
     pub(crate) fn forget(&mut self, pod: PodId) {
-        if self.pods[pod.index()].row != NONE {
+        let Some(PodRow { row, state, .. }) = self.pod(pod).copied() else {
+            return;
+        };
+        if row != NONE {
             self.displace(pod.0);
         }
-        let entry = &mut self.pods[pod.index()];
-        if entry.state == PodState::Vacant {
-            return;
+        if state == PodState::Orphan {
+            self.orphans.count_down();
         }
-        self.orphans -= u32::from(entry.state == PodState::Orphan);
-        entry.state = PodState::Pending;
-        let named = core::mem::take(&mut entry.node_name);
-        release_texts(&[named], &mut self.texts);
-    }
-
-    /// Takes a pod off its node for a question; [`Self::put_back`] undoes it. Neither makes the
-    /// node look changed.
-    pub(crate) fn lift(&mut self, pod: PodId) -> Option<(u32, PodState)> {
-        let entry = self.pods[pod.index()];
-        if entry.row == NONE {
-            return None;
+        if let Some(entry) = self.pods.at_mut(pod) {
+            entry.state = PodState::Pending;
+            let named = core::mem::take(&mut entry.node_name);
+            release_texts(&[named], &mut self.texts);
         }
-        self.unlink(pod.0);
-        Some((entry.row, entry.state))
-    }
-
-    pub(crate) fn put_back(&mut self, pod: PodId, (row, state): (u32, PodState)) {
-        self.link(pod.0, row);
-        self.pods[pod.index()].state = state;
-    }
-
-    /// Pods on a node, the latest first.
-    pub(crate) fn pods_on(&self, row: usize) -> impl Iterator<Item = PodId> + '_ {
-        let mut at = self.nodes[row].first_pod;
-        core::iter::from_fn(move || {
-            let pod = self.pods.get(at as usize)?;
-            let id = PodId(at);
-            at = pod.next;
-            Some(id)
-        })
-    }
-
-    /// The next pod on the same node.
-    pub(super) fn pod_after(&self, pod: PodId) -> Option<PodId> {
-        let next = self.pods[pod.index()].next;
-        (next != NONE).then_some(PodId(next))
     }
 
     fn row_of_name(&self, name: &str) -> Option<u32> {
@@ -285,7 +265,7 @@ impl Cluster {
                 continue;
             }
             match self.texts.intern(text) {
-                Ok(id) => words[at] = text_word(id),
+                Ok(id) => words.set(at, text_word(id)),
                 Err(full) => {
                     release_texts(&words, &mut self.texts);
                     return Err(full);
@@ -300,13 +280,19 @@ impl Cluster {
         match row {
             Some(row) => {
                 self.place(at, row);
-                self.pods[at as usize].state = PodState::Bound;
+                self.set_pod_state(at, PodState::Bound);
             }
-            None if self.pods[at as usize].node_name != 0 => {
-                self.pods[at as usize].state = PodState::Orphan;
-                self.orphans += 1;
+            None if self.pods.at(at).node_name != 0 => {
+                self.set_pod_state(at, PodState::Orphan);
+                self.orphans.count_up();
             }
             None => {}
+        }
+    }
+
+    pub(super) fn set_pod_state(&mut self, at: u32, state: PodState) {
+        if let Some(pod) = self.pods.at_mut(at) {
+            pod.state = state;
         }
     }
 
@@ -315,7 +301,7 @@ impl Cluster {
         if row.is_none() {
             return Ok(());
         }
-        let links = self.class_links[class.index()];
+        let links = self.class_links.at(class);
         self.terms
             .check_room(self.links.values(links.raises).count())?;
         self.port_counts
@@ -328,77 +314,44 @@ impl Cluster {
     }
 
     fn displace(&mut self, at: u32) {
-        let row = self.pods[at as usize].row;
+        let row = self.pods.at(at).row;
         self.unlink(at);
         self.mark_dirty(row as usize);
     }
 
-    /// Counts a pod on a row and puts it at the head of the row's and its class' chains.
-    fn link(&mut self, at: u32, row: u32) {
-        self.count(at, row, true);
-        let class = self.pods[at as usize].class.index();
-        let next = core::mem::replace(&mut self.nodes[row as usize].first_pod, at);
-        let class_next = core::mem::replace(&mut self.class_links[class].first_pod, at);
-        if let Some(pod) = self.pods.get_mut(next as usize) {
-            pod.previous = at;
-        }
-        if let Some(pod) = self.pods.get_mut(class_next as usize) {
-            pod.class_previous = at;
-        }
-        let pod = &mut self.pods[at as usize];
-        pod.row = row;
-        pod.next = next;
-        pod.previous = NONE;
-        pod.class_next = class_next;
-        pod.class_previous = NONE;
-    }
-
-    fn unlink(&mut self, at: u32) {
-        let pod = self.pods[at as usize];
-        self.count(at, pod.row, false);
-        match self.pods.get_mut(pod.previous as usize) {
-            Some(previous) => previous.next = pod.next,
-            None => self.nodes[pod.row as usize].first_pod = pod.next,
-        }
-        if let Some(next) = self.pods.get_mut(pod.next as usize) {
-            next.previous = pod.previous;
-        }
-        match self.pods.get_mut(pod.class_previous as usize) {
-            Some(previous) => previous.class_next = pod.class_next,
-            None => self.class_links[pod.class.index()].first_pod = pod.class_next,
-        }
-        if let Some(next) = self.pods.get_mut(pod.class_next as usize) {
-            next.class_previous = pod.class_previous;
-        }
-        self.pods[at as usize].row = NONE;
-    }
-
     /// Adds what the pod takes to the row, or takes it away.
-    fn count(&mut self, at: u32, row: u32, add: bool) {
-        let class_id = self.pods[at as usize].class;
-        let sign: i128 = if add { 1 } else { -1 };
+    pub(super) fn count(&mut self, at: u32, row: u32, add: bool) {
+        let class_id = self.pods.at(at).class;
         let class = self.classes.view(class_id);
         let amounts = class.class.amounts;
-        let (block, lane) = (&mut self.blocks[row as usize / 64], row as usize % 64);
-        for resource in [CPU, MEMORY, EPHEMERAL] {
-            block.requested[resource][lane] += sign * i128::from(amounts.status[resource]);
-        }
-        for resource in [CPU, MEMORY] {
-            block.non_zero[resource][lane] += sign * i128::from(amounts.non_zero[resource]);
-        }
-        block.pods[lane] = if add {
-            block.pods[lane] + 1
-        } else {
-            block.pods[lane] - 1
+        let signed = |amount: i64| {
+            let amount = i128::from(amount);
+            if add { amount } else { amount.saturating_neg() }
         };
-        block.refresh(lane);
-        self.journal.push(row);
-        for scalar in class.scalars() {
-            let amount = sign * i128::from(scalar.status);
-            self.resources
-                .add_requested(scalar.resource, row as usize, amount);
+        if let Some(block) = self.blocks.at_mut(row / 64) {
+            let lane = row as usize % 64;
+            let requested = block.requested.iter_mut().zip(amounts.status);
+            let non_zero = block.non_zero.iter_mut().zip(amounts.non_zero);
+            for (column, amount) in requested.chain(non_zero) {
+                if let Some(sum) = column.at_mut(lane) {
+                    *sum = sum.saturating_add(signed(amount));
+                }
+            }
+            if let Some(pods) = block.pods.at_mut(lane) {
+                if add {
+                    pods.count_up();
+                } else {
+                    pods.count_down();
+                }
+            }
+            block.refresh(lane);
+            self.journal.push(row);
         }
-        let ports = self.class_links[class_id.index()].ports;
+        for scalar in class.scalars() {
+            self.resources
+                .add_requested(scalar.resource, row as usize, signed(scalar.status));
+        }
+        let ports = self.class_links.at(class_id).ports;
         for port in self.links.values(ports) {
             if add {
                 self.port_counts.increment(port, row);
@@ -417,17 +370,19 @@ impl Cluster {
                 return;
             };
             self.displace(pod.0);
-            let entry = &mut self.pods[pod.index()];
+            let name = self.nodes.at(row).name;
+            let Some(entry) = self.pods.at_mut(pod) else {
+                return;
+            };
             entry.state = PodState::Orphan;
             // An assumed pod has no node name yet; it waits for its node all the same.
-            let name = self.nodes[row].name;
             if entry.node_name == 0
                 && let Some(text) = crate::intern::word_text(name)
             {
                 self.texts.retain(text);
                 entry.node_name = name;
             }
-            self.orphans += 1;
+            self.orphans.count_up();
         }
     }
 
@@ -439,25 +394,25 @@ impl Cluster {
         let Some(name) = selector::word_of(&self.texts, name) else {
             return Ok(());
         };
-        let (mut raises, mut ports) = (0, 0);
+        let (mut raises, mut ports) = (0_usize, 0_usize);
         for pod in self.waiting_for(name) {
-            let links = self.class_links[self.pods[pod].class.index()];
-            raises += self.links.values(links.raises).count();
-            ports += self.links.values(links.ports).count();
+            let links = self.class_links.at(self.pods.at(pod).class);
+            raises = raises.saturating_add(self.links.values(links.raises).count());
+            ports = ports.saturating_add(self.links.values(links.ports).count());
         }
         self.terms.check_room(raises)?;
         self.port_counts.check_room(ports)
     }
 
     pub(super) fn adopt_orphans(&mut self, row: u32) {
-        let name = self.nodes[row as usize].name;
+        let name = self.nodes.at(row).name;
         while self.orphans > 0 {
             let Some(at) = self.waiting_for(name).next() else {
                 return;
             };
             self.place(at as u32, row);
-            self.pods[at].state = PodState::Bound;
-            self.orphans -= 1;
+            self.set_pod_state(at as u32, PodState::Bound);
+            self.orphans.count_down();
         }
     }
 
@@ -488,7 +443,7 @@ impl Cluster {
                     .map(ProfileId::from_index)
             });
             self.classes.set(id, class);
-            self.class_links[id.index()] = ClassLinks::EMPTY;
+            self.class_links.set(id, ClassLinks::EMPTY);
             if let Err(full) = self.link_class(id) {
                 self.release_class(id);
                 return Err(full.into());
@@ -499,7 +454,7 @@ impl Cluster {
 
     /// Finds the terms and ports that a new class raises.
     fn link_class(&mut self, id: ClassId) -> Result<(), CapacityExceeded> {
-        let mut links = self.class_links[id.index()];
+        let mut links = *self.class_links.at(id);
         let result = self.link_ports(id, &mut links).and_then(|()| {
             self.link_carried(id, &mut links)?;
             let class = self.classes.view(id);
@@ -513,7 +468,7 @@ impl Cluster {
             }
             Ok(())
         });
-        self.class_links[id.index()] = links;
+        self.class_links.set(id, links);
         result
     }
 
@@ -537,7 +492,7 @@ impl Cluster {
     pub(super) fn release_class(&mut self, id: ClassId) {
         if self.classes.records.references(id.0) == 1 {
             self.drop_live(id);
-            let mut links = self.class_links[id.index()];
+            let mut links = *self.class_links.at(id);
             while let Some((term, _)) = self.links.link(links.raises) {
                 self.links.remove(&mut links.raises, term);
                 if self.terms.kind(TermId(term)) == super::term::kind::CARRIED {
@@ -548,7 +503,7 @@ impl Cluster {
                 self.links.remove(&mut links.ports, port);
                 self.ports.release(port, &mut self.texts);
             }
-            self.class_links[id.index()] = links;
+            self.class_links.set(id, links);
         }
         self.classes.records.release(id.0, &mut self.texts);
     }

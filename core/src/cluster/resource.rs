@@ -1,8 +1,9 @@
 //! Resources beside cpu, memory and ephemeral storage: names, and a column each.
 
-use crate::capacity::CapacityExceeded;
+use crate::capacity::{CapacityExceeded, bytes_of, sum};
 use crate::id::{ResourceId, TextId};
 use crate::intern::Texts;
+use crate::table::Table;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -17,7 +18,7 @@ pub(crate) struct Resources {
 
 impl Resources {
     pub(crate) fn new(limit: u32, rows: u32) -> Self {
-        let cells = limit as usize * rows as usize;
+        let cells = (limit as usize).saturating_mul(rows as usize);
         Self {
             names: Vec::with_capacity(limit as usize),
             allocatable: vec![0; cells],
@@ -28,7 +29,12 @@ impl Resources {
     }
 
     pub(crate) const fn bytes(limit: u64, rows: u64) -> u64 {
-        limit * 4 + limit * rows * (size_of::<i64>() + size_of::<i128>()) as u64
+        let cells = limit.saturating_mul(rows);
+        sum(&[
+            bytes_of::<TextId>(limit),
+            bytes_of::<i64>(cells),
+            bytes_of::<i128>(cells),
+        ])
     }
 
     pub(crate) fn find(&self, name: &str, texts: &Texts) -> Option<ResourceId> {
@@ -53,12 +59,13 @@ impl Resources {
                 limit: u64::from(self.limit),
             });
         }
+        let id = ResourceId::from_index(self.names.len());
         self.names.push(texts.intern(name)?);
-        Ok(ResourceId::from_index(self.names.len() - 1))
+        Ok(id)
     }
 
     pub(crate) fn name(&self, id: ResourceId) -> TextId {
-        self.names[id.index()]
+        *self.names.at(id)
     }
 
     pub(crate) fn ids(&self) -> impl Iterator<Item = ResourceId> + use<> {
@@ -66,18 +73,26 @@ impl Resources {
     }
 
     pub(crate) fn allocatable(&self, id: ResourceId, row: usize) -> i64 {
-        self.allocatable[id.index() * self.rows + row]
+        *self.allocatable.at(self.cell(id, row))
     }
 
     pub(crate) fn requested(&self, id: ResourceId, row: usize) -> i128 {
-        self.requested[id.index() * self.rows + row]
+        *self.requested.at(self.cell(id, row))
     }
 
     pub(crate) fn set_allocatable(&mut self, id: ResourceId, row: usize, amount: i64) {
-        self.allocatable[id.index() * self.rows + row] = amount;
+        let cell = self.cell(id, row);
+        self.allocatable.set(cell, amount);
     }
 
     pub(crate) fn add_requested(&mut self, id: ResourceId, row: usize, amount: i128) {
-        self.requested[id.index() * self.rows + row] += amount;
+        let cell = self.cell(id, row);
+        if let Some(sum) = self.requested.at_mut(cell) {
+            *sum = sum.saturating_add(amount);
+        }
+    }
+
+    fn cell(&self, id: ResourceId, row: usize) -> usize {
+        id.index().saturating_mul(self.rows).saturating_add(row)
     }
 }

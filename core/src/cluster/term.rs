@@ -121,7 +121,7 @@ impl Terms {
 
     /// Key whose domains are counted; `None`: rows are.
     pub(crate) fn key(&self, term: TermId) -> Option<KeyId> {
-        self.entries[term.index()].key
+        self.entries.get(term.index())?.key
     }
 
     pub(crate) fn ids(&self) -> impl Iterator<Item = TermId> + '_ {

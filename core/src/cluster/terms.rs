@@ -8,6 +8,7 @@ use crate::class::Section;
 use crate::id::{ClassId, KeyId, TermId};
 use crate::intern::Word;
 use crate::selector;
+use crate::table::{Count, Table};
 
 impl Cluster {
     /// Interns the term that the writer holds; a new one is matched with all classes and counted.
@@ -22,7 +23,7 @@ impl Cluster {
         self.terms.set(term, None);
         let result = self.retain_key_of(term).and_then(|()| {
             if self.terms.kind(term) == kind::CARRIED {
-                self.terms.carried_version += 1;
+                self.terms.carried_version.count_up();
                 return Ok(());
             }
             self.match_classes(term)
@@ -37,7 +38,7 @@ impl Cluster {
     pub(super) fn release_term(&mut self, term: TermId) {
         if self.terms.records.references(term.0) == 1 {
             if self.terms.kind(term) == kind::CARRIED {
-                self.terms.carried_version += 1;
+                self.terms.carried_version.count_up();
             } else {
                 self.unmatch_classes(term);
             }
@@ -56,7 +57,7 @@ impl Cluster {
             return Ok(key);
         }
         for row in 0..self.nodes.len() {
-            if self.nodes[row].state != super::NodeState::Present {
+            if self.nodes.at(row).state != super::NodeState::Present {
                 continue;
             }
             let value = self.facts(row).labels.value(label);
@@ -90,7 +91,9 @@ impl Cluster {
             {
                 continue;
             }
-            let links = &mut self.class_links[id as usize];
+            let Some(links) = self.class_links.at_mut(id) else {
+                continue;
+            };
             self.links.push(&mut links.raises, term.0)?;
             let mut at = links.first_pod;
             while let Some(pod) = self.pods.get(at as usize).copied() {
@@ -110,7 +113,7 @@ impl Cluster {
 
     /// Counts a pod of the class on the row in every term that it raises, or takes it out.
     pub(super) fn raise(&mut self, class: ClassId, row: u32, add: bool) {
-        let mut at = self.class_links[class.index()].raises;
+        let mut at = self.class_links.at(class).raises;
         while let Some((term, next)) = self.links.link(at) {
             self.raise_term(TermId(term), row, add);
             at = next;
@@ -134,9 +137,9 @@ impl Cluster {
 
     /// Counts that the pods of a row have at most.
     pub(super) fn raises_of_row(&self, row: usize) -> usize {
-        let raises = |class: ClassId| self.links.values(self.class_links[class.index()].raises);
+        let raises = |class: ClassId| self.links.values(self.class_links.at(class).raises);
         self.pods_on(row)
-            .map(|pod| raises(self.pods[pod.index()].class).count())
+            .map(|pod| raises(self.pods.at(pod).class).count())
             .sum()
     }
 
@@ -153,7 +156,7 @@ impl Cluster {
     fn raise_pods(&mut self, row: usize, add: bool) {
         let mut next = self.pods_on(row).next();
         while let Some(pod) = next {
-            self.raise(self.pods[pod.index()].class, row as u32, add);
+            self.raise(self.pods.at(pod).class, row as u32, add);
             next = self.pod_after(pod);
         }
     }
@@ -183,7 +186,7 @@ impl Cluster {
                 let Some((item, rest)) = words.get(at..).and_then(selector::split_item) else {
                     break;
                 };
-                at = words.len() - rest.len();
+                at = words.len().saturating_sub(rest.len());
                 let (weight, term) = match item {
                     [weight, term @ ..] if weighted => (*weight, term),
                     term => (0, term),
@@ -216,7 +219,7 @@ impl Cluster {
     /// After a namespace came, changed or went: what depends on its labels is found anew on demand.
     /// Matched terms belong to live classes alone, and go with them.
     pub(super) fn forget_namespace_matches(&mut self) {
-        self.terms.carried_version += 1;
+        self.terms.carried_version.count_up();
         while let Some(class) = self.live.first_class() {
             self.drop_live(class);
         }

@@ -1,8 +1,9 @@
 //! Topology domains: for each topology key in use, every row's (key, value) pair.
 
-use crate::capacity::CapacityExceeded;
+use crate::capacity::{CapacityExceeded, bytes_of, sum};
 use crate::id::{DomainId, KeyId};
 use crate::intern::{Word, hash_pair, index_bytes, reserved_index};
+use crate::table::{Count, Table, Vacant, occupy};
 use alloc::vec::Vec;
 use hashbrown::HashTable;
 
@@ -23,6 +24,21 @@ struct Key {
     references: u32,
 }
 
+impl Vacant for Domain {
+    const VACANT: &'static Self = &Self {
+        key: 0,
+        value: 0,
+        rows: 0,
+    };
+}
+
+impl Vacant for Key {
+    const VACANT: &'static Self = &Self {
+        label: 0,
+        references: 0,
+    };
+}
+
 /// Keys, their columns of domains by row, and the domains. Domain 0 stands for "no such label".
 pub(crate) struct Topology {
     keys: Vec<Key>,
@@ -38,8 +54,8 @@ pub(crate) struct Topology {
 impl Topology {
     pub(crate) fn new(rows: u32, keys: u32, domains: u32) -> Self {
         let mut columns = Vec::new();
-        columns.resize(rows as usize * keys as usize, NO_DOMAIN);
-        let mut table = Vec::with_capacity(domains as usize + 1);
+        columns.resize((rows as usize).saturating_mul(keys as usize), NO_DOMAIN);
+        let mut table = Vec::with_capacity(Self::domains_bound(domains));
         table.push(Domain::default());
         Self {
             keys: Vec::with_capacity(keys as usize),
@@ -54,11 +70,13 @@ impl Topology {
     }
 
     pub(crate) const fn bytes(rows: u64, keys: u64, domains: u64) -> u64 {
-        rows * keys * 4
-            + keys * size_of::<Key>() as u64
-            + (domains + 1) * size_of::<Domain>() as u64
-            + domains * 4
-            + index_bytes(domains)
+        sum(&[
+            bytes_of::<u32>(rows.saturating_mul(keys)),
+            bytes_of::<Key>(keys),
+            bytes_of::<Domain>(domains.saturating_add(1)),
+            bytes_of::<u32>(domains),
+            index_bytes(domains),
+        ])
     }
 
     /// The key of this label, if in use.
@@ -72,7 +90,9 @@ impl Topology {
     /// The key of this label with one more reference, and whether its column is new (and empty).
     pub(crate) fn retain(&mut self, label: Word) -> Result<(KeyId, bool), CapacityExceeded> {
         if let Some(key) = self.find(label) {
-            self.keys[key.index()].references += 1;
+            if let Some(entry) = self.keys.at_mut(key) {
+                entry.references.count_up();
+            }
             return Ok((key, false));
         }
         let new = Key {
@@ -80,7 +100,7 @@ impl Topology {
             references: 1,
         };
         if let Some(vacant) = self.keys.iter().position(|key| key.references == 0) {
-            self.keys[vacant] = new;
+            self.keys.set(vacant, new);
             return Ok((KeyId::from_index(vacant), true));
         }
         if self.keys.len() >= self.keys_limit as usize {
@@ -89,14 +109,18 @@ impl Topology {
                 limit: u64::from(self.keys_limit),
             });
         }
+        let key = KeyId::from_index(self.keys.len());
         self.keys.push(new);
-        Ok((KeyId::from_index(self.keys.len() - 1), true))
+        Ok((key, true))
     }
 
     /// Drops a reference; the last one empties the column. Returns whether it did.
     pub(crate) fn release(&mut self, key: KeyId) -> bool {
-        self.keys[key.index()].references -= 1;
-        if self.keys[key.index()].references > 0 {
+        let Some(entry) = self.keys.at_mut(key) else {
+            return false;
+        };
+        entry.references.count_down();
+        if entry.references > 0 {
             return false;
         }
         for row in 0..self.rows {
@@ -117,10 +141,7 @@ impl Topology {
 
     /// Domain of every row, [`NO_DOMAIN`] where the node lacks the key.
     pub(crate) fn column(&self, key: KeyId) -> &[u32] {
-        let start = key.index() * self.rows;
-        self.columns
-            .get(start..start + self.rows)
-            .unwrap_or_default()
+        self.columns.column(self.rows, key)
     }
 
     pub(crate) fn domain(&self, key: KeyId, row: usize) -> u32 {
@@ -129,14 +150,14 @@ impl Topology {
 
     /// The label value of a domain.
     pub(crate) fn value(&self, domain: DomainId) -> Word {
-        self.domains[domain.index()].value
+        self.domains.at(domain).value
     }
 
     /// The domain of this value, if a row is in it.
     pub(crate) fn find_domain(&self, key: KeyId, value: Word) -> Option<u32> {
         self.index
             .find(hash_pair(key.0, value), |id| {
-                let domain = &self.domains[*id as usize];
+                let domain = self.domains.at(*id);
                 domain.key == key.0 && domain.value == value
             })
             .copied()
@@ -152,22 +173,27 @@ impl Topology {
             Some(domain) => domain,
             None => self.new_domain(key, value),
         };
-        self.domains[domain as usize].rows += 1;
-        self.columns[key.index() * self.rows + row] = domain;
+        if let Some(entry) = self.domains.at_mut(domain) {
+            entry.rows.count_up();
+        }
+        self.columns.column_mut(self.rows, key).set(row, domain);
     }
 
     /// Puts the row in the domain of its value under every key.
     pub(crate) fn set_row(&mut self, row: usize, value: impl Fn(Word) -> Option<Word>) {
         for key in 0..self.keys.len() {
-            if self.keys[key].references > 0 {
-                self.set(KeyId::from_index(key), row, value(self.keys[key].label));
+            let Key { label, references } = *self.keys.at(key);
+            if references > 0 {
+                self.set(KeyId::from_index(key), row, value(label));
             }
         }
     }
 
     /// Refuses if fewer than `wanted` new domains fit.
     pub(crate) fn check_room(&self, wanted: usize) -> Result<(), CapacityExceeded> {
-        let room = self.domains_limit as usize + 1 - self.domains.len() + self.vacant.len();
+        let bound = Self::domains_bound(self.domains_limit);
+        let unused = bound.saturating_sub(self.domains.len());
+        let room = unused.saturating_add(self.vacant.len());
         if wanted > room {
             return Err(CapacityExceeded {
                 which: "domains",
@@ -179,7 +205,7 @@ impl Topology {
 
     /// Ids of domains are below this.
     pub(crate) const fn domains_bound(limit: u32) -> usize {
-        limit as usize + 1
+        (limit as usize).saturating_add(1)
     }
 
     fn new_domain(&mut self, key: KeyId, value: Word) -> u32 {
@@ -188,30 +214,27 @@ impl Topology {
             value,
             rows: 0,
         };
-        let id = if let Some(id) = self.vacant.pop() {
-            self.domains[id as usize] = new;
-            id
-        } else {
-            self.domains.push(new);
-            self.domains.len() as u32 - 1
-        };
+        let id = occupy(&mut self.domains, &mut self.vacant, new);
         let domains = &self.domains;
         self.index.insert_unique(hash_pair(key.0, value), id, |id| {
-            let domain = &domains[*id as usize];
+            let domain = domains.at(*id);
             hash_pair(domain.key, domain.value)
         });
         id
     }
 
     fn unset(&mut self, key: KeyId, row: usize) {
-        let place = key.index() * self.rows + row;
-        let id = self.columns[place];
+        let Some(place) = self.columns.column_mut(self.rows, key).at_mut(row) else {
+            return;
+        };
+        let id = core::mem::replace(place, NO_DOMAIN);
         if id == NO_DOMAIN {
             return;
         }
-        self.columns[place] = NO_DOMAIN;
-        let domain = &mut self.domains[id as usize];
-        domain.rows -= 1;
+        let Some(domain) = self.domains.at_mut(id) else {
+            return;
+        };
+        domain.rows.count_down();
         if domain.rows == 0 {
             let hash = hash_pair(domain.key, domain.value);
             if let Ok(found) = self.index.find_entry(hash, |other| *other == id) {

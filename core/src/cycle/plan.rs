@@ -38,8 +38,9 @@ pub(crate) struct Plan {
     pub(crate) filters: Vec<Plugin>,
     /// Plugins of the Score point with their weights, in order.
     pub(crate) scores: Vec<(Plugin, i64)>,
-    /// Whether a plugin runs at PreEnqueue, PreFilter and PreScore.
-    points: [[bool; 3]; Plugin::COUNT],
+    pre_enqueues: Vec<Plugin>,
+    pre_filters: Vec<Plugin>,
+    pre_scores: Vec<Plugin>,
     pub(crate) strategy: Strategy,
     pub(crate) fit_resources: Vec<(Target, i64)>,
     /// Set where the block kernel can score the fit: cpu and memory alone.
@@ -55,15 +56,6 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn new(profile: &Profile, cluster: &mut Cluster) -> Result<Self, CapacityExceeded> {
         let args = &profile.args;
-        let mut points = [[false; 3]; Plugin::COUNT];
-        for (at, point) in [Point::PreEnqueue, Point::PreFilter, Point::PreScore]
-            .into_iter()
-            .enumerate()
-        {
-            for plugin in profile.plugins(point) {
-                points[*plugin as usize][at] = true;
-            }
-        }
         let mut fit_resources = Vec::new();
         for (name, weight) in &args.scoring_strategy.resources {
             fit_resources.push((target(name, cluster)?, *weight));
@@ -99,7 +91,9 @@ impl Plan {
                 .iter()
                 .map(|plugin| (*plugin, profile.weight(*plugin)))
                 .collect(),
-            points,
+            pre_enqueues: profile.plugins(Point::PreEnqueue).to_vec(),
+            pre_filters: profile.plugins(Point::PreFilter).to_vec(),
+            pre_scores: profile.plugins(Point::PreScore).to_vec(),
             strategy,
             fit_resources,
             fit_weights,
@@ -122,15 +116,15 @@ impl Plan {
     }
 
     pub(crate) fn pre_enqueues(&self, plugin: Plugin) -> bool {
-        self.points[plugin as usize][0]
+        self.pre_enqueues.contains(&plugin)
     }
 
     pub(crate) fn pre_filters(&self, plugin: Plugin) -> bool {
-        self.points[plugin as usize][1]
+        self.pre_filters.contains(&plugin)
     }
 
     pub(crate) fn pre_scores(&self, plugin: Plugin) -> bool {
-        self.points[plugin as usize][2]
+        self.pre_scores.contains(&plugin)
     }
 }
 

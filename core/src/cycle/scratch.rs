@@ -1,8 +1,11 @@
 //! Room for one attempt, taken once: node sets, score columns, domain sums.
 
 use super::Attempt;
+use crate::capacity::{bytes_of, sum};
 use crate::cluster::Cluster;
+use crate::node_set::NodeSet;
 use crate::plugins::Plugin;
+use crate::table::{Count, Table, Vacant};
 use alloc::vec::Vec;
 
 /// Why a node was refused: a plugin and which of its reasons.
@@ -58,13 +61,13 @@ pub(crate) struct Scratch {
     words: usize,
     rows: usize,
     /// Nodes that no filter has refused so far.
-    pub(crate) alive: Vec<u64>,
+    pub(crate) alive: NodeSet,
     /// Nodes that the filters ran on.
-    pub(crate) searched: Vec<u64>,
+    pub(crate) searched: NodeSet,
     /// One node set a [`Refusal`].
     refused: Vec<u64>,
     /// Scratch set of the plugin that is running.
-    pub(crate) set: Vec<u64>,
+    pub(crate) set: NodeSet,
     /// PreFilter narrowed the search.
     pub(crate) narrowed: bool,
     /// PreFilter found that the pod's terms leave no node.
@@ -102,21 +105,25 @@ const SCORERS: [Plugin; 5] = [
     Plugin::ImageLocality,
 ];
 
+impl Vacant for Column {
+    const VACANT: &'static Self = &Self::Absent;
+}
+
 impl Scratch {
     pub(crate) fn new(rows: usize, domains: usize, keys: usize) -> Self {
         let words = rows / 64;
         Self {
             words,
             rows,
-            alive: filled(words, 0),
-            searched: filled(words, 0),
-            refused: filled(words * Refusal::ALL.len(), 0),
-            set: filled(words, 0),
+            alive: NodeSet::new(rows),
+            searched: NodeSet::new(rows),
+            refused: filled(words.saturating_mul(Refusal::ALL.len()), 0),
+            set: NodeSet::new(rows),
             narrowed: false,
             conflict: false,
             unprepared: None,
             list: Vec::with_capacity(rows),
-            scores: filled(rows * SCORERS.len(), 0),
+            scores: filled(rows.saturating_mul(SCORERS.len()), 0),
             columns: [Column::Absent; Plugin::COUNT],
             raw: filled(rows, 0),
             sums: filled(rows, 0.0),
@@ -130,16 +137,22 @@ impl Scratch {
     }
 
     pub(crate) const fn bytes(rows: u64, domains: u64, keys: u64) -> u64 {
-        let words = 3 + Refusal::ALL.len() as u64;
-        let row = SCORERS.len() + 3 * size_of::<i64>() + 2 * size_of::<u32>();
-        rows / 64 * words * 8 + rows * row as u64 + (domains + rows) * 16 + keys
+        sum(&[
+            bytes_of::<[u64; 3]>(rows / 64),
+            bytes_of::<[u64; Refusal::ALL.len()]>(rows / 64),
+            bytes_of::<[u8; SCORERS.len()]>(rows),
+            bytes_of::<[i64; 3]>(rows),
+            bytes_of::<[u32; 2]>(rows),
+            bytes_of::<[u64; 2]>(domains.saturating_add(rows)),
+            bytes_of::<bool>(keys),
+        ])
     }
 
     /// Forgets the last attempt.
     pub(crate) fn begin(&mut self, cluster: &Cluster) {
         debug_assert_eq!(self.rows, cluster.rows());
         self.refused.fill(0);
-        self.searched.fill(0);
+        self.searched.clear();
         self.narrowed = false;
         self.conflict = false;
         self.unprepared = None;
@@ -150,9 +163,8 @@ impl Scratch {
 
     /// Refuses the nodes of `set` that are still alive.
     pub(crate) fn refuse(&mut self, refusal: Refusal, set: &[u64]) {
-        let start = refusal as usize * self.words;
-        let refused = &mut self.refused[start..start + self.words];
-        for ((refused, alive), set) in refused.iter_mut().zip(&mut self.alive).zip(set) {
+        let refused = self.refused.column_mut(self.words, refusal as usize);
+        for ((refused, alive), set) in refused.iter_mut().zip(self.alive.words_mut()).zip(set) {
             *refused |= *alive & set;
             *alive &= !set;
         }
@@ -160,19 +172,23 @@ impl Scratch {
 
     /// The same for one block.
     pub(crate) fn refuse_word(&mut self, refusal: Refusal, block: usize, set: u64) {
-        self.refused[refusal as usize * self.words + block] |= self.alive[block] & set;
-        self.alive[block] &= !set;
+        let refused = self.refused.column_mut(self.words, refusal as usize);
+        let alive = self.alive.words_mut();
+        if let (Some(refused), Some(alive)) = (refused.at_mut(block), alive.at_mut(block)) {
+            *refused |= *alive & set;
+            *alive &= !set;
+        }
     }
 
     /// Nodes refused for this reason.
     pub(crate) fn refused(&self, refusal: Refusal) -> &[u64] {
-        &self.refused[refusal as usize * self.words..(refusal as usize + 1) * self.words]
+        self.refused.column(self.words, refusal as usize)
     }
 
     /// Takes back every refusal of nodes outside `searched`: they were never looked at.
     pub(crate) fn forget_unsearched(&mut self) {
         for refused in self.refused.chunks_exact_mut(self.words.max(1)) {
-            for (refused, searched) in refused.iter_mut().zip(&self.searched) {
+            for (refused, searched) in refused.iter_mut().zip(self.searched.words()) {
                 *refused &= searched;
             }
         }
@@ -181,17 +197,17 @@ impl Scratch {
     /// The plugin's column of scores, by row.
     pub(crate) fn column_mut(&mut self, plugin: Plugin) -> &mut [u8] {
         let place = SCORERS.iter().position(|own| *own == plugin).unwrap_or(0);
-        &mut self.scores[place * self.rows..(place + 1) * self.rows]
+        self.scores.column_mut(self.rows, place)
     }
 
     fn column(&self, plugin: Plugin) -> &[u8] {
         let place = SCORERS.iter().position(|own| *own == plugin).unwrap_or(0);
-        &self.scores[place * self.rows..(place + 1) * self.rows]
+        self.scores.column(self.rows, place)
     }
 
     /// The plugin's normalised score of a feasible row; `None` where it skipped itself.
     pub(crate) fn score(&self, cluster: &Cluster, plugin: Plugin, row: u32) -> Option<u8> {
-        match self.columns[plugin as usize] {
+        match *self.columns.at(plugin as usize) {
             Column::Absent => None,
             Column::Constant(score) => Some(score),
             Column::Rows => self.column(plugin).get(row as usize).copied(),
@@ -204,21 +220,21 @@ impl Scratch {
         // Without any plugin upstream gives each node 1.
         let mut constant = i64::from(attempt.plan.scores.is_empty());
         for (plugin, weight) in &attempt.plan.scores {
-            if let Column::Constant(score) = self.columns[*plugin as usize] {
-                constant += i64::from(score) * weight;
+            if let Column::Constant(score) = *self.columns.at(*plugin as usize) {
+                constant = constant.wrapping_add(weighted(score, *weight));
             }
         }
         self.slot = attempt.slot;
         let mut totals = core::mem::take(&mut self.totals);
         totals.resize(self.list.len(), constant);
         for (plugin, weight) in &attempt.plan.scores {
-            let column = match self.columns[*plugin as usize] {
+            let column = match *self.columns.at(*plugin as usize) {
                 Column::Absent | Column::Constant(_) => continue,
                 Column::Rows => self.column(*plugin),
                 Column::Kept => kept(attempt.cluster, *plugin, attempt.slot),
             };
             for (total, row) in totals.iter_mut().zip(&self.list) {
-                *total += i64::from(column[*row as usize]) * weight;
+                *total = total.wrapping_add(weighted(*column.at(*row), *weight));
             }
         }
         self.totals = totals;
@@ -232,18 +248,20 @@ impl Scratch {
         let raw = core::mem::take(&mut self.raw);
         let highest = list
             .iter()
-            .map(|row| raw[*row as usize])
+            .map(|row| *raw.at(*row))
             .max()
             .unwrap_or(0)
             .max(0);
         let column = self.column_mut(plugin);
         for row in &list {
-            let scaled = if highest == 0 {
-                0
+            let percent = raw.at(*row).saturating_mul(100).checked_div(highest);
+            let scaled = percent.unwrap_or(0) as u8;
+            let score = if reverse {
+                100_u8.saturating_sub(scaled)
             } else {
-                (raw[*row as usize] * 100 / highest) as u8
+                scaled
             };
-            column[*row as usize] = if reverse { 100 - scaled } else { scaled };
+            column.set(*row, score);
         }
         self.list = list;
         self.raw = raw;
@@ -253,6 +271,11 @@ impl Scratch {
             Column::Rows
         }
     }
+}
+
+/// Exact, as are sums over all plugins: a score has 8 bits, a weight 32.
+fn weighted(score: u8, weight: i64) -> i64 {
+    i64::from(score).wrapping_mul(weight)
 }
 
 /// The column that a live slot keeps for the plugin.
@@ -291,28 +314,30 @@ impl DomainSums {
             self.marks.fill(0);
             self.generation = 0;
         }
-        self.generation += 1;
+        self.generation.count_up();
     }
 
     /// Adds to a sum, which is there from now on, even if it is 0.
     pub(crate) fn add(&mut self, place: u32, amount: i64) {
-        let at = place as usize;
-        if self.marks[at] != self.generation {
-            self.marks[at] = self.generation;
-            self.sums[at] = 0;
-            self.touched += 1;
+        let (Some(mark), Some(sum)) = (self.marks.at_mut(place), self.sums.at_mut(place)) else {
+            return;
+        };
+        if *mark != self.generation {
+            *mark = self.generation;
+            *sum = 0;
+            self.touched.count_up();
         }
-        self.sums[at] = self.sums[at].saturating_add(amount);
+        *sum = sum.saturating_add(amount);
     }
 
     pub(crate) fn contains(&self, place: u32) -> bool {
-        self.marks[place as usize] == self.generation
+        *self.marks.at(place) == self.generation
     }
 
     /// 0 where nothing was added.
     pub(crate) fn sum(&self, place: u32) -> i64 {
         if self.contains(place) {
-            self.sums[place as usize]
+            *self.sums.at(place)
         } else {
             0
         }
@@ -337,16 +362,4 @@ fn filled<T: Clone>(count: usize, value: T) -> Vec<T> {
     let mut table = Vec::new();
     table.resize(count, value);
     table
-}
-
-/// Lanes of a word that are set.
-pub(crate) fn lanes(mut word: u64) -> impl Iterator<Item = usize> {
-    core::iter::from_fn(move || {
-        if word == 0 {
-            return None;
-        }
-        let lane = word.trailing_zeros() as usize;
-        word &= word - 1;
-        Some(lane)
-    })
 }

@@ -39,10 +39,11 @@ pub(super) fn select(
 /// `framework/sorted_nodes.go`; [`tests`] builds the heap.
 fn first_on_the_way_down(a: usize, b: usize) -> usize {
     // Counted from 1, a place's bits are the way to it from the root: 0 is left, 1 is right.
-    let (way_a, way_b) = (a as u64 + 1, b as u64 + 1);
+    let (way_a, way_b) = (a.saturating_add(1), b.saturating_add(1));
     let (depth_a, depth_b) = (way_a.ilog2(), way_b.ilog2());
     let common = depth_a.min(depth_b);
-    let (to_a, to_b) = (way_a >> (depth_a - common), way_b >> (depth_b - common));
+    let to_a = way_a >> depth_a.saturating_sub(common);
+    let to_b = way_b >> depth_b.saturating_sub(common);
     // One is above the other, or the ways part.
     let a_first = if to_a == to_b {
         depth_a <= depth_b
@@ -67,7 +68,8 @@ impl SplitMix {
 
     /// A number below `bound`, without bias to speak of; 0 for a bound of 0.
     fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+        let product = u128::from(self.next()).saturating_mul(u128::from(bound));
+        (product >> 64) as u64
     }
 }
 

@@ -3,13 +3,15 @@
 //! Mirrors `FitError` and `Diagnosis` of `pkg/scheduler/framework/types.go`. Nothing here changes
 //! the scheduler; records allocate, and are made only when they are asked for.
 
-use super::{Decision, DecisionRecord, Detail, NodeScore, Outcome, PodResult};
-use crate::cycle::{Attempt, Refusal, search_rows};
+use super::{AttemptError, Decision, DecisionRecord, Detail, NodeScore, Outcome, PodResult};
+use crate::cycle::{Attempt, Refusal};
 use crate::id::NodeId;
 use crate::intern::word_text;
+use crate::node_set::rows;
 use crate::plugins::node_resources_fit::{self, Lack};
 use crate::plugins::{self, Plugin};
 use crate::scheduler::Scheduler;
+use crate::table::Count;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -78,13 +80,20 @@ struct Refused {
 
 pub(crate) fn record(scheduler: &Scheduler, decision: &Decision, detail: Detail) -> DecisionRecord {
     let cluster = &scheduler.cluster;
-    let pod = &cluster.pods[decision.pod.index()];
+    let Some(pod) = cluster.pod(decision.pod) else {
+        return DecisionRecord {
+            attempt: 1,
+            result: PodResult::Error,
+            error: Some(AttemptError::NoPod.to_string()),
+            ..DecisionRecord::default()
+        };
+    };
     let (namespace, name) = scheduler.pod_name(decision.pod);
     let class = cluster.class(pod.class);
     let plan = class
         .class
         .profile
-        .map(|profile| &scheduler.plans[profile.index()]);
+        .and_then(|profile| scheduler.plans.get(profile.index()));
     let mut record = DecisionRecord {
         pod: format!("{namespace}/{name}"),
         uid: word_text(pod.uid)
@@ -145,7 +154,7 @@ fn refusals(scheduler: &Scheduler, attempt: Attempt<'_>) -> Vec<Refused> {
     let scratch = &scheduler.scratch;
     let mut refused = Vec::new();
     for refusal in Refusal::ALL {
-        for row in search_rows(scratch.refused(refusal)) {
+        for row in rows(scratch.refused(refusal)) {
             let mut reasons = Vec::new();
             let mut unresolvable = refusal.is_unresolvable();
             if refusal == Refusal::Fit {
@@ -175,7 +184,8 @@ fn fit_reasons(attempt: Attempt<'_>, row: u32, reasons: &mut Vec<String>) -> boo
         match lack {
             Lack::Pods => reasons.push(node_resources_fit::TOO_MANY_PODS.to_string()),
             Lack::Main(resource) => {
-                let name = ["cpu", "memory", "ephemeral-storage"][resource];
+                let names = ["cpu", "memory", "ephemeral-storage"];
+                let name = names.get(resource).copied().unwrap_or_default();
                 reasons.push(format!("Insufficient {name}"));
             }
             Lack::Scalar(id) => {
@@ -198,9 +208,9 @@ fn message(scheduler: &Scheduler, refused: &[Refused]) -> String {
     }
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
     for reason in refused.iter().flat_map(|refused| &refused.reasons) {
-        *counts.entry(reason).or_default() += 1;
+        counts.entry(reason).or_default().count_up();
     }
-    let outside = nodes - refused.len() as u32;
+    let outside = nodes.saturating_sub(refused.len() as u32);
     let narrowed = narrowed_reason();
     if scheduler.scratch.narrowed && outside > 0 {
         counts.insert(&narrowed, outside);
@@ -231,7 +241,7 @@ fn set_refusals(scheduler: &Scheduler, refused: Vec<Refused>, record: &mut Decis
     let mut rejected = BTreeMap::new();
     let mut unresolvable = Vec::new();
     if scratch.narrowed {
-        let outside = |node: &NodeId| scratch.searched[node.index() / 64] & 1 << (node.0 % 64) == 0;
+        let outside = |node: &NodeId| !scratch.searched.contains(node.0);
         for node in scheduler.nodes().filter(outside) {
             let name = cluster.node_name(node.index()).to_string();
             rejected.insert(name, alloc::vec![PRE_FILTER.to_string(), narrowed_reason()]);
@@ -278,7 +288,7 @@ fn set_scores(scheduler: &Scheduler, attempt: Attempt<'_>, record: &mut Decision
         let mut plugins = BTreeMap::new();
         for (plugin, weight) in &attempt.plan.scores {
             if let Some(score) = scratch.score(cluster, *plugin, *row) {
-                plugins.insert(plugin.name(), i64::from(score) * weight);
+                plugins.insert(plugin.name(), i64::from(score).saturating_mul(*weight));
             }
         }
         scores.push(NodeScore {

@@ -9,6 +9,7 @@ use crate::object::config::DEFAULT_SCHEDULER_NAME;
 use crate::object::decode::Decoded;
 use crate::object::input::{InputOptions, Prepared, complete, prepare};
 use crate::scheduler::{ApplyError, CreateError, Scheduler};
+use crate::table::Count;
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -120,7 +121,7 @@ impl Intake {
         let measured = || Size::around(count("Node"), count("Pod"));
         let size = self.size.unwrap_or_else(measured);
         let mut capacities = size.capacities().map_err(too_large)?;
-        let mut doublings = 0;
+        let mut doublings = 0_u32;
         loop {
             capacities.check().map_err(too_large)?;
             let refused = match Scheduler::new(&self.config, self.options, capacities) {
@@ -143,7 +144,7 @@ impl Intake {
                     ..
                 } if !matches!(full.which, "nodes" | "pods") && doublings < DOUBLINGS_MAX => {
                     capacities = capacities.grown(full.which);
-                    doublings += 1;
+                    doublings.count_up();
                 }
                 error => return Err(error),
             }

@@ -9,7 +9,8 @@ pub const SCORE_MAX: i64 = 100;
 /// Mirrors `fitsRequest` of `noderesources/fit.go`.
 pub fn exceeds(request: i64, allocatable: i64, requested: i128) -> bool {
     request > 0
-        && (request == i64::MAX || i128::from(request) > i128::from(allocatable) - requested)
+        && (request == i64::MAX
+            || i128::from(request) > i128::from(allocatable).saturating_sub(requested))
 }
 
 /// Share of `allocatable` that stays free, in whole percent; 0 when nothing does.
@@ -20,7 +21,7 @@ pub fn least_allocated(allocatable: i64, requested: i128) -> i64 {
     if requested > allocatable {
         return 0;
     }
-    ((allocatable - requested.max(0)) * i128::from(SCORE_MAX) / allocatable) as i64
+    percent(allocatable.saturating_sub(requested.max(0)), allocatable)
 }
 
 /// Share of `allocatable` that is taken, in whole percent, at most 100.
@@ -28,7 +29,13 @@ pub fn least_allocated(allocatable: i64, requested: i128) -> i64 {
 /// Mirrors `mostRequestedScore` of `noderesources/most_allocated.go`.
 pub fn most_allocated(allocatable: i64, requested: i128) -> i64 {
     let allocatable = i128::from(allocatable);
-    (requested.clamp(0, allocatable) * i128::from(SCORE_MAX) / allocatable) as i64
+    percent(requested.max(0).min(allocatable), allocatable)
+}
+
+/// 0 where nothing is allocatable.
+fn percent(part: i128, allocatable: i128) -> i64 {
+    let hundredfold = part.saturating_mul(i128::from(SCORE_MAX));
+    hundredfold.checked_div(allocatable).unwrap_or(0) as i64
 }
 
 /// Value at `utilization` of the line through `shape`'s points (utilisation, score times 10).
@@ -40,7 +47,12 @@ pub fn broken_linear(shape: &[(i64, i64)], utilization: i64) -> i64 {
         if utilization <= x {
             return match before {
                 None => y,
-                Some((x0, y0)) => y0 + (y - y0) * (utilization - x0) / (x - x0),
+                Some((x0, y0)) => {
+                    let way = utilization.saturating_sub(x0);
+                    let rise = y.saturating_sub(y0).saturating_mul(way);
+                    let width = x.saturating_sub(x0);
+                    y0.saturating_add(rise.checked_div(width).unwrap_or(0))
+                }
             };
         }
         before = Some((x, y));
@@ -64,7 +76,7 @@ pub fn requested_to_capacity(shape: &[(i64, i64)], allocatable: i64, requested: 
 /// Weighted mean, rounded down; 0 without any weight.
 pub fn weighted_mean(parts: impl Iterator<Item = (i64, i64)>) -> i64 {
     let (sum, weights) = weighted_sums(parts);
-    if weights == 0 { 0 } else { sum / weights }
+    sum.checked_div(weights).unwrap_or(0)
 }
 
 /// Weighted mean of the parts that score above 0, rounded half away from zero.
@@ -79,7 +91,10 @@ pub fn weighted_mean_of_positive(parts: impl Iterator<Item = (i64, i64)>) -> i64
 
 fn weighted_sums(parts: impl Iterator<Item = (i64, i64)>) -> (i64, i64) {
     parts.fold((0, 0), |(sum, weights), (score, weight)| {
-        (sum + score * weight, weights + weight)
+        (
+            score.saturating_mul(weight).saturating_add(sum),
+            weights.saturating_add(weight),
+        )
     })
 }
 
@@ -118,5 +133,6 @@ pub fn balance(fractions: impl Iterator<Item = f64> + Clone) -> u8 {
 
 /// How much better balanced the node is with the pod than without: 75 is no change.
 pub fn balance_score(with: u8, without: u8) -> i64 {
-    50 + (50 + i64::from(with) - i64::from(without)) / 2
+    let gain = i64::from(with).saturating_sub(i64::from(without));
+    50_i64.saturating_add(gain.saturating_add(50) / 2)
 }

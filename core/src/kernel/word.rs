@@ -1,7 +1,13 @@
 //! 64 rows at a time, straight-line `f64` arithmetic that compilers turn into vectors.
 //!
 //! Lanes that are [wide](super::NodeBlock::wide) get meaningless results; the caller redoes them
-//! with [`super::naive`]. So does it all lanes when the [`Request`] is not fast.
+//! with [`super::naive`]. So does it all lanes when the [`Request`] is not fast. Whole numbers wrap,
+//! as a test for overflow keeps loops from becoming vectors; amounts in the fast range and weights
+//! up to 100, as the configuration has them, stay far below.
+#![allow(
+    clippy::indexing_slicing,
+    reason = "lanes are remainders by 64 or run over it, places of resources are constants"
+)]
 
 use super::{CPU, LANES, MEMORY, NodeBlock, Request};
 
@@ -26,6 +32,7 @@ pub fn exceeding(block: &NodeBlock, request: &Request) -> u64 {
 
 /// [`exceeding`] of one lane.
 pub fn exceeds(block: &NodeBlock, request: &Request, lane: usize) -> bool {
+    let lane = lane % LANES;
     [CPU, MEMORY].into_iter().any(|resource| {
         let taken = block.fast.requested[resource][lane] + request.spec[resource] as f64;
         request.spec[resource] != 0 && taken > block.fast.allocatable[resource][lane]
@@ -57,10 +64,11 @@ pub fn fit_scores(
             &block.fast.non_zero[resource],
         );
         for lane in 0..LANES {
-            sums[lane] += percent(strategy, allocatable[lane], taken[lane] + asked) * weight;
+            let percent = percent(strategy, allocatable[lane], taken[lane] + asked);
+            sums[lane] = sums[lane].wrapping_add(percent.wrapping_mul(weight));
         }
     }
-    let total = (weights[CPU] + weights[MEMORY]) as i32;
+    let total = weights[CPU].wrapping_add(weights[MEMORY]) as i32;
     match total {
         0 => out.fill(0),
         2 => {
@@ -70,7 +78,7 @@ pub fn fit_scores(
         }
         total => {
             for lane in 0..LANES {
-                out[lane] = (sums[lane] / total) as u8;
+                out[lane] = sums[lane].checked_div(total).unwrap_or(0) as u8;
             }
         }
     }
@@ -84,15 +92,14 @@ pub fn fit_score(
     weights: [i64; 2],
     lane: usize,
 ) -> u8 {
-    let sum: i32 = [CPU, MEMORY]
-        .into_iter()
-        .map(|resource| {
-            let taken = block.fast.non_zero[resource][lane] + request.score[resource] as f64;
-            let allocatable = block.fast.allocatable[resource][lane];
-            percent(strategy, allocatable, taken) * weights[resource] as i32
-        })
-        .sum();
-    let total = (weights[CPU] + weights[MEMORY]) as i32;
+    let lane = lane % LANES;
+    let [cpu, memory] = [CPU, MEMORY].map(|resource| {
+        let taken = block.fast.non_zero[resource][lane] + request.score[resource] as f64;
+        let allocatable = block.fast.allocatable[resource][lane];
+        percent(strategy, allocatable, taken).wrapping_mul(weights[resource] as i32)
+    });
+    let sum = cpu.wrapping_add(memory);
+    let total = weights[CPU].wrapping_add(weights[MEMORY]) as i32;
     sum.checked_div(total).unwrap_or(0) as u8
 }
 
@@ -117,13 +124,19 @@ fn percent(strategy: Strategy, allocatable: f64, taken: f64) -> i32 {
 /// Balance score of cpu and memory, 50..=100, into `out`. Twin: [`super::naive::balance_score`].
 pub fn balance_scores(block: &NodeBlock, request: &Request, out: &mut [u8; LANES]) {
     for (lane, out) in out.iter_mut().enumerate() {
-        *out = balance_score(block, request, lane);
+        *out = balance_of(block, request, lane);
     }
 }
 
 /// [`balance_scores`] of one lane.
 #[inline]
 pub fn balance_score(block: &NodeBlock, request: &Request, lane: usize) -> u8 {
+    balance_of(block, request, lane % LANES)
+}
+
+/// Apart from [`balance_score`], as a remainder in the loop over all lanes might not go away.
+#[inline]
+fn balance_of(block: &NodeBlock, request: &Request, lane: usize) -> u8 {
     let fraction = |resource: usize| {
         let taken = block.fast.requested[resource][lane] + request.status[resource] as f64;
         let fraction = taken / block.fast.allocatable[resource][lane];
@@ -136,7 +149,8 @@ pub fn balance_score(block: &NodeBlock, request: &Request, lane: usize) -> u8 {
         memory - cpu
     };
     let with = truncate((1.0 - distance / 2.0) * 100.0);
-    (50 + ((50 + with - i32::from(block.balance[lane])) >> 1)) as u8
+    let gain = with.wrapping_sub(i32::from(block.balance[lane]));
+    50_i32.wrapping_add(gain.wrapping_add(50) >> 1) as u8
 }
 
 /// `value` cut to a whole number, for 0 <= value < 2^31.
@@ -148,7 +162,7 @@ fn truncate(value: f64) -> i32 {
     const SHIFT: f64 = 4_503_599_627_370_496.0;
     let shifted = value + SHIFT;
     let rounded = shifted.to_bits() as i32;
-    rounded - i32::from(shifted - SHIFT > value)
+    rounded.wrapping_sub(i32::from(shifted - SHIFT > value))
 }
 
 fn pack(flags: &[u8; LANES]) -> u64 {

@@ -272,7 +272,7 @@ fn template_hash(metadata: &ObjectMeta) -> String {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
     });
     let digits = hash.to_string();
-    let letter = |digit: u8| LETTERS.get(usize::from(digit) % LETTERS.len());
+    let letter = |digit: u8| LETTERS.get(usize::from(digit % 27));
     digits
         .bytes()
         .filter_map(letter)

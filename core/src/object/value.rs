@@ -9,6 +9,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::{self, Vec};
 use core::fmt;
+use core::iter::Enumerate;
 use serde::de::{self, DeserializeSeed, Error as _, IntoDeserializer, MapAccess, SeqAccess};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, forward_to_deserialize_any};
 
@@ -249,8 +250,7 @@ impl<'de> Deserializer<'de> for Value {
             Self::Float(value) => visitor.visit_f64(value),
             Self::String(value) => visitor.visit_string(value),
             Self::List(values) => visitor.visit_seq(List {
-                values: values.into_iter(),
-                index: 0,
+                values: values.into_iter().enumerate(),
             }),
             Self::Map(entries) => visitor.visit_map(Map::new(entries)),
         }
@@ -291,8 +291,7 @@ impl<'de> Deserializer<'de> for Value {
 }
 
 struct List {
-    values: vec::IntoIter<Value>,
-    index: usize,
+    values: Enumerate<vec::IntoIter<Value>>,
 }
 
 impl<'de> SeqAccess<'de> for List {
@@ -302,11 +301,9 @@ impl<'de> SeqAccess<'de> for List {
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, ValueError> {
-        let Some(value) = self.values.next() else {
+        let Some((index, value)) = self.values.next() else {
             return Ok(None);
         };
-        let index = self.index;
-        self.index += 1;
         seed.deserialize(value)
             .map(Some)
             .map_err(|error| error.below(Segment::Index(index)))

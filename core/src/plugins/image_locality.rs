@@ -6,6 +6,7 @@
 use super::Plugin;
 use crate::class::Section;
 use crate::cycle::{Attempt, Column, Scratch};
+use crate::table::Table;
 
 const MEBIBYTE: i64 = 1 << 20;
 /// Below this sum of sizes a node scores 0.
@@ -21,7 +22,7 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
         let Some(image) = cluster.images.find(&[*name]) else {
             continue;
         };
-        let size = cluster.image_sizes[image as usize] as f64;
+        let size = *cluster.image_sizes.at(image) as f64;
         for (row, holders) in cluster.image_counts.slots(image) {
             // The quotient comes first, and each image is cut to whole bytes, as upstream does.
             let spread = f64::from(holders) / nodes;
@@ -31,12 +32,14 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
     if scratch.row_sums.len() == 0 {
         return Column::Constant(0);
     }
-    let ceiling = THRESHOLD_MAX * i64::from(attempt.class.class.image_count);
+    let ceiling = THRESHOLD_MAX.saturating_mul(i64::from(attempt.class.class.image_count));
+    let range = ceiling.saturating_sub(THRESHOLD_MIN);
     let list = core::mem::take(&mut scratch.list);
     for row in &list {
         let sum = scratch.row_sums.sum(*row).clamp(THRESHOLD_MIN, ceiling.max(THRESHOLD_MIN));
-        let score = (sum - THRESHOLD_MIN) * 100 / (ceiling - THRESHOLD_MIN);
-        scratch.column_mut(Plugin::ImageLocality)[*row as usize] = score as u8;
+        let above = sum.saturating_sub(THRESHOLD_MIN).saturating_mul(100);
+        let score = above.checked_div(range).unwrap_or(0);
+        scratch.column_mut(Plugin::ImageLocality).set(*row, score as u8);
     }
     scratch.list = list;
     Column::Rows

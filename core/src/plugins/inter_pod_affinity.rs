@@ -7,9 +7,10 @@
 use super::Plugin;
 use crate::cluster::term::{CarriedView, role};
 use crate::cluster::topology::NO_DOMAIN;
-use crate::cycle::scratch::lanes;
+use crate::node_set::lanes;
 use crate::cycle::{Attempt, Column, Refusal, Scratch};
 use crate::id::KeyId;
+use crate::table::Table;
 
 /// No matching pod in the domains of the required terms.
 pub const REASON_AFFINITY: &str = "node(s) didn't match pod affinity rules";
@@ -44,13 +45,13 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
                 scratch.domains.add(domain, 1);
             }
             if let Some(key) = cluster.terms.key(term) {
-                scratch.keys[key.index()] = true;
+                scratch.keys.set(key, true);
             }
         }
     }
     if scratch.domains.len() > 0 {
         for key in 0..scratch.keys.len() {
-            if scratch.keys[key] {
+            if *scratch.keys.at(key) {
                 let key = KeyId::from_index(key);
                 refuse_marked(attempt, key, Refusal::ExistingAntiAffinity, scratch);
             }
@@ -77,8 +78,8 @@ fn filter_affinity(attempt: Attempt<'_>, scratch: &mut Scratch) {
     for (_, key) in groups() {
         for (block, domains) in cluster.topology.column(key).chunks_exact(64).enumerate() {
             let mut refused = 0;
-            for lane in lanes(scratch.alive[block]) {
-                let domain = domains[lane];
+            for lane in lanes(*scratch.alive.words().at(block)) {
+                let domain = *domains.at(lane);
                 let matched = keys_suffice || scratch.domains.contains(domain);
                 refused |= u64::from(domain == NO_DOMAIN || !matched) << lane;
             }
@@ -92,8 +93,8 @@ fn refuse_marked(attempt: Attempt<'_>, key: KeyId, refusal: Refusal, scratch: &m
     let column = attempt.cluster.topology.column(key);
     for (block, domains) in column.chunks_exact(64).enumerate() {
         let mut refused = 0;
-        for lane in lanes(scratch.alive[block]) {
-            let domain = domains[lane];
+        for lane in lanes(*scratch.alive.words().at(block)) {
+            let domain = *domains.at(lane);
             let marked = domain != NO_DOMAIN && scratch.domains.contains(domain);
             refused |= u64::from(marked) << lane;
         }
@@ -111,9 +112,9 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
     scratch.domains.clear();
     scratch.keys.fill(false);
     for (term, key, weight) in live.preferred_terms(attempt.slot) {
-        scratch.keys[key.index()] = true;
+        scratch.keys.set(key, true);
         for (domain, count) in cluster.terms.counts.slots(term.0) {
-            scratch.domains.add(domain, weight * i64::from(count));
+            scratch.domains.add(domain, weight.saturating_mul(i64::from(count)));
         }
     }
     for term in live.felt(attempt.slot) {
@@ -125,14 +126,14 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
                 attempt.plan.hard_pod_affinity_weight
             }
             role::PREFERRED_AFFINITY => i64::from(carried.weight),
-            role::PREFERRED_ANTI_AFFINITY => -i64::from(carried.weight),
+            role::PREFERRED_ANTI_AFFINITY => i64::from(carried.weight).saturating_neg(),
             _ => continue,
         };
         if let Some(key) = cluster.terms.key(term) {
-            scratch.keys[key.index()] = true;
+            scratch.keys.set(key, true);
         }
         for (domain, count) in cluster.terms.counts.slots(term.0) {
-            scratch.domains.add(domain, weight * i64::from(count));
+            scratch.domains.add(domain, weight.saturating_mul(i64::from(count)));
         }
     }
     if scratch.domains.len() == 0 {
@@ -140,17 +141,17 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
     }
     let list = core::mem::take(&mut scratch.list);
     for row in &list {
-        scratch.raw[*row as usize] = 0;
+        scratch.raw.set(*row, 0);
     }
     for key in 0..scratch.keys.len() {
-        if !scratch.keys[key] {
+        if !scratch.keys.at(key) {
             continue;
         }
         let column = cluster.topology.column(KeyId::from_index(key));
         for row in &list {
-            let domain = column[*row as usize];
-            if domain != NO_DOMAIN {
-                scratch.raw[*row as usize] += scratch.domains.sum(domain);
+            let domain = *column.at(*row);
+            if domain != NO_DOMAIN && let Some(sum) = scratch.raw.at_mut(*row) {
+                *sum = sum.saturating_add(scratch.domains.sum(domain));
             }
         }
     }
@@ -162,14 +163,14 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
 fn normalize(scratch: &mut Scratch) -> Column {
     let list = core::mem::take(&mut scratch.list);
     let raw = core::mem::take(&mut scratch.raw);
-    let sums = || list.iter().map(|row| raw[*row as usize]);
+    let sums = || list.iter().map(|row| *raw.at(*row));
     let lowest = sums().min().unwrap_or(0);
-    let range = sums().max().unwrap_or(0) - lowest;
+    let range = sums().max().unwrap_or(0).saturating_sub(lowest);
     let column = scratch.column_mut(Plugin::InterPodAffinity);
     if range > 0 {
         for row in &list {
-            let above = (raw[*row as usize] - lowest) as f64;
-            column[*row as usize] = (100.0 * (above / range as f64)) as u8;
+            let above = raw.at(*row).saturating_sub(lowest) as f64;
+            column.set(*row, (100.0 * (above / range as f64)) as u8);
         }
     }
     scratch.list = list;

@@ -10,6 +10,7 @@ use crate::cycle::{Attempt, Column, Refusal, Scratch};
 use crate::decision::AttemptError;
 use crate::intern::{Texts, Word};
 use crate::selector::{NodeFacts, items, pairs_hold, term_is_valid, term_matches, term_names_node};
+use crate::table::Table;
 
 /// The pod's selector or required affinity does not match.
 pub const REASON: &str = "node(s) didn't match Pod's node affinity/selector";
@@ -62,7 +63,7 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
     scratch.refuse(Refusal::Affinity, attempt.bits(Static::Affinity));
     if attempt.is_pinned() {
         let row = attempt.pinned_row;
-        for block in 0..scratch.alive.len() {
+        for block in 0..scratch.alive.words().len() {
             let pin = row.filter(|row| *row as usize / 64 == block).map_or(0, |row| 1 << (row % 64));
             scratch.refuse_word(Refusal::Affinity, block, !pin);
         }
@@ -81,7 +82,7 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<Colum
     }
     let preferred = attempt.cluster.live.preferred(attempt.slot);
     for row in &scratch.list {
-        scratch.raw[*row as usize] = i64::from(preferred[*row as usize]);
+        scratch.raw.set(*row, i64::from(*preferred.at(*row)));
     }
     Ok(scratch.normalize(Plugin::NodeAffinity, false))
 }

@@ -4,10 +4,11 @@
 //! for a pod that asks for none of the configured resources.
 
 use super::{Plugin, node_resources_fit};
-use crate::cycle::scratch::lanes;
+use crate::node_set::lanes;
 use crate::cycle::{Attempt, Column};
 use crate::cycle::plan::Target;
 use crate::kernel::{CPU, MEMORY, NodeBlock, Request, naive, word};
+use crate::table::Table;
 
 pub(crate) fn score(attempt: Attempt<'_>) -> Column {
     let targets = &attempt.plan.balanced;
@@ -22,14 +23,14 @@ pub(crate) fn score(attempt: Attempt<'_>) -> Column {
 pub(crate) fn score_all(attempt: Attempt<'_>, scores: &mut [u8]) {
     let (request, fast) = fast(attempt);
     let blocks = attempt.cluster.blocks.iter().zip(scores.as_chunks_mut().0);
-    for (at, (block, out)) in blocks.enumerate() {
+    for (first, (block, out)) in (0..).step_by(64).zip(blocks) {
         let mut slow = block.present;
         if fast {
             word::balance_scores(block, &request, out);
             slow &= block.wide;
         }
         for lane in lanes(slow) {
-            out[lane] = naive_score(attempt, at * 64 + lane) as u8;
+            out.set(lane, naive_score(attempt, first | lane) as u8);
         }
     }
 }
@@ -61,7 +62,7 @@ pub(crate) fn naive_score(attempt: Attempt<'_>, row: usize) -> i64 {
             }
             let (allocatable, requested) = node_amounts(attempt, *target, row)?;
             let asked = if with_pod { i128::from(asked) } else { 0 };
-            naive::fraction(allocatable, requested + asked)
+            naive::fraction(allocatable, requested.saturating_add(asked))
         })
     };
     naive::balance_score(naive::balance(fractions(true)), naive::balance(fractions(false)))
@@ -69,7 +70,9 @@ pub(crate) fn naive_score(attempt: Attempt<'_>, row: usize) -> i64 {
 
 fn asked(attempt: Attempt<'_>, target: Target) -> i64 {
     match target {
-        Target::Main(resource) => attempt.class.class.amounts.status[resource],
+        Target::Main(resource) => {
+            attempt.class.class.amounts.status.get(resource).copied().unwrap_or(0)
+        }
         Target::Scalar(id) => {
             let mut scalars = attempt.class.scalars();
             scalars.find(|scalar| scalar.resource == id).map_or(0, |scalar| scalar.status)
@@ -82,8 +85,8 @@ fn node_amounts(attempt: Attempt<'_>, target: Target, row: usize) -> Option<(i64
     let cluster = attempt.cluster;
     match target {
         Target::Main(resource) => {
-            let (block, lane) = (&cluster.blocks[row / 64], row % 64);
-            Some((block.allocatable[resource][lane], block.requested[resource][lane]))
+            let (block, lane) = cluster.block(row);
+            Some(block.amounts(resource, lane))
         }
         Target::Scalar(id) => {
             Some((cluster.resources.allocatable(id, row), cluster.resources.requested(id, row)))

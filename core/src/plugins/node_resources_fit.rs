@@ -7,11 +7,12 @@
 
 use crate::class::Scalar;
 use crate::cluster::Cluster;
-use crate::cycle::scratch::lanes;
+use crate::node_set::lanes;
 use crate::cycle::Attempt;
 use crate::cycle::plan::{Plan, Strategy, Target};
 use crate::id::ResourceId;
 use crate::kernel::{CPU, EPHEMERAL, MEMORY, NodeBlock, Request, naive, word};
+use crate::table::Table;
 
 /// Given where the node takes no further pod.
 pub const TOO_MANY_PODS: &str = "Too many pods";
@@ -29,7 +30,8 @@ pub(crate) enum Lack {
 pub(crate) fn filter_all(attempt: Attempt<'_>, short: &mut [u64]) {
     let request = request(attempt);
     let fast = request.is_fast();
-    for (at, (block, short)) in attempt.cluster.blocks.iter().zip(short).enumerate() {
+    let blocks = attempt.cluster.blocks.iter().zip(short);
+    for (first, (block, short)) in (0..).step_by(64).zip(blocks) {
         *short = !block.slots;
         if fast {
             *short |= word::exceeding(block, &request) & !block.wide;
@@ -37,7 +39,7 @@ pub(crate) fn filter_all(attempt: Attempt<'_>, short: &mut [u64]) {
         let slow = if fast { block.wide } else { u64::MAX };
         for lane in lanes(block.present & !*short) {
             let lacks = slow & 1 << lane != 0 && lacks_main(attempt, block, lane)
-                || lacks_other(attempt, block, at * 64 + lane);
+                || lacks_other(attempt, block, first | lane);
             *short |= u64::from(lacks) << lane;
         }
     }
@@ -56,16 +58,16 @@ pub(crate) fn is_short(attempt: Attempt<'_>, block: &NodeBlock, row: usize) -> b
 /// Whether cpu or memory is short.
 fn lacks_main(attempt: Attempt<'_>, block: &NodeBlock, lane: usize) -> bool {
     let spec = attempt.class.class.amounts.spec;
-    [CPU, MEMORY].into_iter().any(|resource| {
-        let allocatable = block.allocatable[resource][lane];
-        naive::exceeds(spec[resource], allocatable, block.requested[resource][lane])
+    [CPU, MEMORY].into_iter().zip(spec).any(|(resource, spec)| {
+        let (allocatable, requested) = block.amounts(resource, lane);
+        naive::exceeds(spec, allocatable, requested)
     })
 }
 
 /// Whether ephemeral storage or a scalar is short.
 fn lacks_other(attempt: Attempt<'_>, block: &NodeBlock, row: usize) -> bool {
     let (spec, lane) = (attempt.class.class.amounts.spec[EPHEMERAL], row % 64);
-    let (allocatable, requested) = (block.allocatable[EPHEMERAL][lane], block.requested[EPHEMERAL][lane]);
+    let (allocatable, requested) = block.amounts(EPHEMERAL, lane);
     naive::exceeds(spec, allocatable, requested)
         || attempt.class.scalars().any(|scalar| {
             scalar.spec > 0
@@ -77,15 +79,15 @@ fn lacks_other(attempt: Attempt<'_>, block: &NodeBlock, row: usize) -> bool {
 /// Every reason to refuse the row, in upstream's order (scalars in the order of their ids, which
 /// the caller sorts by name), and whether it is unresolvable.
 pub(crate) fn lacks(attempt: Attempt<'_>, row: usize, mut give: impl FnMut(Lack, bool)) {
-    let (block, lane) = (&attempt.cluster.blocks[row / 64], row % 64);
+    let (block, lane) = attempt.cluster.block(row);
     if block.slots & 1 << lane == 0 {
         give(Lack::Pods, false);
     }
     let spec = attempt.class.class.amounts.spec;
-    for resource in [CPU, MEMORY, EPHEMERAL] {
-        let allocatable = block.allocatable[resource][lane];
-        if naive::exceeds(spec[resource], allocatable, block.requested[resource][lane]) {
-            give(Lack::Main(resource), naive::exceeds(spec[resource], allocatable, 0));
+    for (resource, spec) in [CPU, MEMORY, EPHEMERAL].into_iter().zip(spec) {
+        let (allocatable, requested) = block.amounts(resource, lane);
+        if naive::exceeds(spec, allocatable, requested) {
+            give(Lack::Main(resource), naive::exceeds(spec, allocatable, 0));
         }
     }
     for scalar in attempt.class.scalars() {
@@ -133,14 +135,14 @@ pub(crate) fn score_all(attempt: Attempt<'_>, scores: &mut [u8]) {
     let request = request(attempt);
     let fast = attempt.plan.fit_weights.filter(|_| request.is_fast());
     let blocks = attempt.cluster.blocks.iter().zip(scores.as_chunks_mut().0);
-    for (at, (block, out)) in blocks.enumerate() {
+    for (first, (block, out)) in (0..).step_by(64).zip(blocks) {
         let mut slow = block.present;
         if let Some((strategy, weights)) = fast {
             word::fit_scores(block, &request, strategy, weights, out);
             slow &= block.wide;
         }
         for lane in lanes(slow) {
-            out[lane] = naive_score(attempt, at * 64 + lane) as u8;
+            out.set(lane, naive_score(attempt, first | lane) as u8);
         }
     }
 }
@@ -178,18 +180,14 @@ pub(crate) fn naive_score(attempt: Attempt<'_>, row: usize) -> i64 {
 fn amounts(attempt: Attempt<'_>, target: Target, row: usize) -> Option<(i64, i128)> {
     let cluster = attempt.cluster;
     let asked = &attempt.class.class.amounts.score;
-    let (block, lane) = (&cluster.blocks[row / 64], row % 64);
+    let (block, lane) = cluster.block(row);
     let (allocatable, taken, asked) = match target {
-        Target::Main(EPHEMERAL) => (
-            block.allocatable[EPHEMERAL][lane],
-            block.requested[EPHEMERAL][lane],
-            asked[EPHEMERAL],
-        ),
-        Target::Main(resource) => (
-            block.allocatable[resource][lane],
-            block.non_zero[resource][lane],
-            asked[resource],
-        ),
+        Target::Main(resource) => {
+            let (allocatable, requested) = block.amounts(resource, lane);
+            let non_zero = block.non_zero.get(resource).map(|column| *column.at(lane));
+            // Ephemeral storage has no sum with defaults.
+            (allocatable, non_zero.unwrap_or(requested), *asked.get(resource)?)
+        }
         Target::Scalar(id) => {
             let asked = attempt.class.scalars().find(|scalar| scalar.resource == id)?.score;
             if asked == 0 {
@@ -200,5 +198,5 @@ fn amounts(attempt: Attempt<'_>, target: Target, row: usize) -> Option<(i64, i12
         }
         Target::Nothing => return None,
     };
-    (allocatable != 0).then(|| (allocatable, taken + i128::from(asked)))
+    (allocatable != 0).then(|| (allocatable, taken.saturating_add(i128::from(asked))))
 }

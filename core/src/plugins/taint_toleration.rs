@@ -6,6 +6,7 @@ use super::Plugin;
 use crate::class::{ClassView, Section};
 use crate::cycle::{Attempt, Column, Scratch};
 use crate::intern::Word;
+use crate::table::Table;
 use crate::toleration::{effect, taints, tolerated};
 
 /// Given for the first taint that is not tolerated; neither key nor value is told.
@@ -37,7 +38,7 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
     }
     let counts = attempt.cluster.live.taint_counts(attempt.slot);
     for row in &scratch.list {
-        scratch.raw[*row as usize] = i64::from(counts[*row as usize]);
+        scratch.raw.set(*row, i64::from(*counts.at(*row)));
     }
     scratch.normalize(Plugin::TaintToleration, true)
 }

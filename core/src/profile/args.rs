@@ -185,5 +185,8 @@ impl From<&ScoringStrategyConfig> for ScoringStrategy {
 
 /// Scores of shapes go to 10, those of nodes to 100.
 fn scaled(point: ShapePoint) -> (i64, i64) {
-    (i64::from(point.utilization), i64::from(point.score) * 10)
+    (
+        i64::from(point.utilization),
+        i64::from(point.score).saturating_mul(10),
+    )
 }

@@ -44,7 +44,7 @@ impl Visitor<'_> for QuantityVisitor {
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Quantity, E> {
         Ok(Quantity::from_nanos(
-            i128::from(value) * (NANOS_PER_UNIT as i128),
+            i128::from(value).saturating_mul(NANOS_PER_UNIT as i128),
         ))
     }
 
@@ -92,7 +92,7 @@ impl FloatText {
 
 impl Write for FloatText {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = self.length + text.len();
+        let end = self.length.saturating_add(text.len());
         let room = self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?;
         room.copy_from_slice(text.as_bytes());
         self.length = end;

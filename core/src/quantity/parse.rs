@@ -21,6 +21,7 @@ struct Suffix {
 
 pub(super) fn parse(text: &str) -> Result<Quantity, ParseQuantityError> {
     let text = text.as_bytes();
+    let position = |rest: &[u8]| text.len().saturating_sub(rest.len());
     let (negative, unsigned) = match text {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),
@@ -34,7 +35,7 @@ pub(super) fn parse(text: &str) -> Result<Quantity, ParseQuantityError> {
     let unplaced = after_suffix(suffix);
     if text.is_empty() || !unplaced.is_empty() {
         return Err(ParseQuantityError::Format {
-            position: text.len() - unplaced.len(),
+            position: position(unplaced),
         });
     }
     let Suffix {
@@ -42,11 +43,11 @@ pub(super) fn parse(text: &str) -> Result<Quantity, ParseQuantityError> {
         unit,
         exponent,
     } = read_suffix(suffix).ok_or(ParseQuantityError::Suffix {
-        position: text.len() - suffix.len(),
+        position: position(suffix),
     })?;
     if whole.is_empty() && fraction.is_empty() {
         return Err(ParseQuantityError::Numeric {
-            position: text.len() - unsigned.len(),
+            position: position(unsigned),
         });
     }
 
@@ -58,7 +59,11 @@ pub(super) fn parse(text: &str) -> Result<Quantity, ParseQuantityError> {
         _ => (magnitude, format),
     };
     let magnitude = i128::try_from(magnitude).unwrap_or(i128::MAX);
-    let nanos = if negative { -magnitude } else { magnitude };
+    let nanos = if negative {
+        magnitude.saturating_neg()
+    } else {
+        magnitude
+    };
     Ok(Quantity { nanos, format })
 }
 
@@ -124,7 +129,7 @@ fn nanos(whole: &[u8], fraction: &[u8], exponent: i64, unit: u128) -> u128 {
         .iter()
         .chain(fraction)
         .map(|byte| u128::from(byte & 0x0f));
-    let count = whole.len() + fraction.len();
+    let count = whole.len().saturating_add(fraction.len());
     // How many digits stand before the point once the exponent has moved it.
     let point = (whole.len() as i64).saturating_add(exponent);
     let before = point.clamp(0, count as i64) as usize;
@@ -141,18 +146,21 @@ fn nanos(whole: &[u8], fraction: &[u8], exponent: i64, unit: u128) -> u128 {
     let mut part = 0_u128;
     let mut inexact = false;
     let mut shift = |digit: u128| {
-        let tenths = digit * unit + part;
+        let tenths = digit.saturating_mul(unit).saturating_add(part);
         part = tenths / 10;
         inexact |= !tenths.is_multiple_of(10);
     };
-    digits.rev().take(count - before).for_each(&mut shift);
+    digits
+        .rev()
+        .take(count.saturating_sub(before))
+        .for_each(&mut shift);
     for _ in 0..point.saturating_neg().min(PLACES_MAX) {
         shift(0);
     }
 
     integer
         .saturating_mul(unit)
-        .saturating_add(part + u128::from(inexact))
+        .saturating_add(part.saturating_add(u128::from(inexact)))
 }
 
 #[cfg(test)]

@@ -48,10 +48,10 @@ fn write_with_suffix(
     suffixes: &[&'static str],
 ) -> fmt::Result {
     for &larger in suffixes {
-        if !amount.is_multiple_of(base) {
+        let (true, Some(whole)) = (amount.is_multiple_of(base), amount.checked_div(base)) else {
             break;
-        }
-        amount /= base;
+        };
+        amount = whole;
         suffix = larger;
     }
     write!(f, "{amount}{suffix}")
@@ -61,7 +61,7 @@ fn write_with_exponent(f: &mut Formatter<'_>, nanos: u128) -> fmt::Result {
     let (mut mantissa, mut exponent) = (nanos, -9);
     while mantissa.is_multiple_of(1000) {
         mantissa /= 1000;
-        exponent += 3;
+        exponent = i32::saturating_add(exponent, 3);
     }
     if exponent == 0 {
         write!(f, "{mantissa}")

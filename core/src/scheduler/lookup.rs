@@ -9,13 +9,14 @@ use crate::id::{NodeId, PodId};
 use crate::object::Object;
 
 impl Scheduler {
-    /// Whether the id is that of a pod. Other functions that take one may panic if it is not.
+    /// Whether the id is that of a pod. It is no more once the pod is removed, until another pod
+    /// takes its place.
     pub fn has_pod(&self, pod: PodId) -> bool {
-        let row = self.cluster.pods.get(pod.index());
-        row.is_some_and(|row| row.state != PodState::Vacant)
+        self.cluster.pod(pod).is_some()
     }
 
-    /// Whether the id is that of a node. Other functions that take one may panic if it is not.
+    /// Whether the id is that of a node. It is no more once the node is removed, until another node
+    /// takes its place.
     pub fn has_node(&self, node: NodeId) -> bool {
         let row = self.cluster.nodes.get(node.index());
         row.is_some_and(|row| row.state == NodeState::Present)

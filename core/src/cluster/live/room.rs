@@ -4,9 +4,10 @@
 //! Stage before: the [`Journal`](crate::cluster::journal::Journal) of rows whose room changed. Stage
 //! after: NodeResourcesFit and NodeResourcesBalancedAllocation, which judge a row or a block here.
 
-use crate::capacity::Capacities;
+use crate::capacity::{Capacities, bytes_of, sum};
 use crate::cycle::Attempt;
 use crate::plugins::{Plugin, node_resources_balanced_allocation, node_resources_fit};
+use crate::table::Table;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -34,29 +35,34 @@ impl Room {
         Self {
             rows,
             known: vec![NEVER; slots],
-            short: vec![0; slots * rows / 64],
-            fit_scores: vec![0; slots * rows],
-            balance_scores: vec![0; slots * rows],
+            short: vec![0; slots.saturating_mul(rows / 64)],
+            fit_scores: vec![0; slots.saturating_mul(rows)],
+            balance_scores: vec![0; slots.saturating_mul(rows)],
         }
     }
 
     pub(super) const fn bytes(capacities: &Capacities, rows: u64) -> u64 {
-        capacities.live_classes as u64 * (8 + rows / 8 + 2 * rows)
+        let slots = capacities.live_classes as u64;
+        sum(&[
+            bytes_of::<u64>(slots),
+            bytes_of::<u64>(slots.saturating_mul(rows / 64)),
+            bytes_of::<[u8; 2]>(slots.saturating_mul(rows)),
+        ])
     }
 
     /// One bit a row on which the class' requests do not fit.
     pub(crate) fn short(&self, slot: usize) -> &[u64] {
-        part(&self.short, slot, self.rows / 64)
+        self.short.column(self.rows / 64, slot)
     }
 
     /// Scores of NodeResourcesFit by row.
     pub(crate) fn fit_scores(&self, slot: usize) -> &[u8] {
-        part(&self.fit_scores, slot, self.rows)
+        self.fit_scores.column(self.rows, slot)
     }
 
     /// Scores of NodeResourcesBalancedAllocation by row.
     pub(crate) fn balance_scores(&self, slot: usize) -> &[u8] {
-        part(&self.balance_scores, slot, self.rows)
+        self.balance_scores.column(self.rows, slot)
     }
 
     /// A new class has the slot.
@@ -68,13 +74,10 @@ impl Room {
 
     /// The class of slot `from` moves into `to`.
     pub(super) fn relocate(&mut self, from: usize, to: usize) {
-        let rows = self.rows;
-        self.known.copy_within(from..=from, to);
-        let words = rows / 64;
-        self.short
-            .copy_within(from * words..(from + 1) * words, to * words);
+        self.known.copy_column(1, from, to);
+        self.short.copy_column(self.rows / 64, from, to);
         for scores in [&mut self.fit_scores, &mut self.balance_scores] {
-            scores.copy_within(from * rows..(from + 1) * rows, to * rows);
+            scores.copy_column(self.rows, from, to);
         }
     }
 
@@ -88,7 +91,7 @@ impl Room {
         let behind = journal.head().wrapping_sub(since);
         let blocks = (attempt.cluster.nodes.len() as u64).div_ceil(64);
         match journal.since(since) {
-            Some(rows) if behind <= blocks * REPAIRS_A_BLOCK => {
+            Some(rows) if behind <= blocks.saturating_mul(REPAIRS_A_BLOCK) => {
                 for row in rows {
                     self.repair(attempt, row as usize);
                 }
@@ -105,43 +108,31 @@ impl Room {
         let plan = attempt.plan;
         if plan.filters.contains(&Plugin::NodeResourcesFit) {
             let short = node_resources_fit::is_short(attempt, block, row);
-            if let Some(word) = self.short.get_mut(slot * rows / 64 + row / 64) {
+            if let Some(word) = self.short.column_mut(rows / 64, slot).at_mut(row / 64) {
                 *word = *word & !(1 << lane) | u64::from(short) << lane;
             }
         }
-        if let Some(score) = self.fit_scores.get_mut(slot * rows + row)
-            && plan.scores(Plugin::NodeResourcesFit)
-        {
-            *score = node_resources_fit::score_of(attempt, block, row);
+        if plan.scores(Plugin::NodeResourcesFit) {
+            let score = node_resources_fit::score_of(attempt, block, row);
+            self.fit_scores.column_mut(rows, slot).set(row, score);
         }
-        if let Some(score) = self.balance_scores.get_mut(slot * rows + row)
-            && plan.scores(Plugin::NodeResourcesBalancedAllocation)
-        {
-            *score = node_resources_balanced_allocation::score_of(attempt, block, row);
+        if plan.scores(Plugin::NodeResourcesBalancedAllocation) {
+            let score = node_resources_balanced_allocation::score_of(attempt, block, row);
+            self.balance_scores.column_mut(rows, slot).set(row, score);
         }
     }
 
     fn rebuild(&mut self, attempt: Attempt<'_>) {
         let (slot, rows, plan) = (attempt.slot, self.rows, attempt.plan);
-        let scores = slot * rows..(slot + 1) * rows;
-        if plan.filters.contains(&Plugin::NodeResourcesFit)
-            && let Some(short) = self.short.get_mut(slot * rows / 64..(slot + 1) * rows / 64)
-        {
-            node_resources_fit::filter_all(attempt, short);
+        if plan.filters.contains(&Plugin::NodeResourcesFit) {
+            node_resources_fit::filter_all(attempt, self.short.column_mut(rows / 64, slot));
         }
-        if plan.scores(Plugin::NodeResourcesFit)
-            && let Some(scores) = self.fit_scores.get_mut(scores.clone())
-        {
-            node_resources_fit::score_all(attempt, scores);
+        if plan.scores(Plugin::NodeResourcesFit) {
+            node_resources_fit::score_all(attempt, self.fit_scores.column_mut(rows, slot));
         }
-        if plan.scores(Plugin::NodeResourcesBalancedAllocation)
-            && let Some(scores) = self.balance_scores.get_mut(scores)
-        {
+        if plan.scores(Plugin::NodeResourcesBalancedAllocation) {
+            let scores = self.balance_scores.column_mut(rows, slot);
             node_resources_balanced_allocation::score_all(attempt, scores);
         }
     }
-}
-
-fn part<T>(table: &[T], slot: usize, length: usize) -> &[T] {
-    table.get(slot * length..(slot + 1) * length).unwrap_or(&[])
 }

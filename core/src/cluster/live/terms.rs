@@ -1,7 +1,7 @@
 //! The terms of a class that goes live: found, interned, counted; and those of other pods that it
 //! feels.
 
-use super::{CONSTRAINT_WORDS, GROUP_WORDS, HOSTNAME, PREFERRED_WORDS};
+use super::{CONSTRAINT_WORDS, Constraint, GROUP_WORDS, HOSTNAME, PREFERRED_WORDS, groups, lists};
 use crate::capacity::CapacityExceeded;
 use crate::class::{ClassView, Section};
 use crate::cluster::Cluster;
@@ -9,30 +9,28 @@ use crate::cluster::term::{AffinityTermView, CarriedView, kind};
 use crate::id::{ClassId, KeyId, TermId};
 use crate::intern::text_word;
 use crate::selector;
+use crate::table::{Count, Table};
 
 impl Cluster {
     /// Gives back the terms that the scratch list names, so many of each kind. The last one is the
     /// first in the chains of the classes that raise it, so it goes first.
     pub(super) fn release_scratch(&mut self, lengths: [u32; 4]) {
-        let sizes = [CONSTRAINT_WORDS, GROUP_WORDS, GROUP_WORDS, PREFERRED_WORDS];
-        let all = lengths.iter().zip(sizes);
-        let mut at: usize = all.map(|(length, words)| *length as usize * words).sum();
-        for (list, words) in sizes.into_iter().enumerate().rev() {
-            for _ in 0..lengths[list] {
-                at -= words;
-                let item: [u32; 5] = core::array::from_fn(|word| {
-                    self.live.scratch.get(at + word).copied().unwrap_or(0)
-                });
-                if list == 0 {
-                    if let Some(term) = item[4].checked_sub(1) {
-                        self.release_term(TermId(term));
-                    }
-                    self.topology.release(KeyId(item[1]));
-                } else {
-                    self.release_term(TermId(item[0]));
-                }
-            }
+        let scratch = core::mem::take(&mut self.live.scratch);
+        let [constraints, affinity, anti_affinity, preferred] = lists(&scratch, lengths);
+        for [term, ..] in preferred.as_chunks::<PREFERRED_WORDS>().0.iter().rev() {
+            self.release_term(TermId(*term));
         }
+        for (term, _) in groups(anti_affinity).rev().chain(groups(affinity).rev()) {
+            self.release_term(term);
+        }
+        for constraint in constraints.as_chunks().0.iter().rev() {
+            let Constraint { key, term, .. } = Constraint::read(constraint);
+            if let Some(term) = term {
+                self.release_term(term);
+            }
+            self.topology.release(key);
+        }
+        self.live.scratch = scratch;
     }
 
     /// Writes the class' own terms into the scratch list, and how many of each kind.
@@ -41,8 +39,9 @@ impl Cluster {
         class: ClassId,
         lengths: &mut [u32; 4],
     ) -> Result<(), CapacityExceeded> {
-        self.find_constraints(class, &mut lengths[0])?;
-        self.find_groups(class, lengths)
+        let [constraints, groups @ ..] = lengths;
+        self.find_constraints(class, constraints)?;
+        self.find_groups(class, groups)
     }
 
     fn find_constraints(
@@ -55,7 +54,7 @@ impl Cluster {
         let Some(profile) = view
             .class
             .profile
-            .map(|profile| self.profiles[profile.index()])
+            .and_then(|profile| self.profiles.get(profile.index()).copied())
         else {
             return Ok(());
         };
@@ -70,7 +69,7 @@ impl Cluster {
             let Some((item, rest)) = section.get(at..).and_then(selector::split_item) else {
                 return Ok(());
             };
-            at = section.len() - rest.len();
+            at = section.len().saturating_sub(rest.len());
             let [max_skew, label, flags, min_domains, selector @ ..] = item else {
                 return Ok(());
             };
@@ -104,31 +103,30 @@ impl Cluster {
                 return Ok(());
             }
             let term = if counts_nobody {
-                0
+                None
             } else {
-                self.intern_term()?.0 + 1
+                Some(self.intern_term()?)
             };
-            let key = match self.retain_key(label) {
-                Ok(key) => key,
-                Err(full) => {
-                    if let Some(term) = term.checked_sub(1) {
-                        self.release_term(TermId(term));
-                    }
-                    return Err(full);
+            let pushed = self.retain_key(label).and_then(|key| {
+                let constraint: [u32; CONSTRAINT_WORDS] = [
+                    max_skew,
+                    key.0,
+                    flags,
+                    min_domains,
+                    term.map_or(0, |term| term.0.saturating_add(1)),
+                    u32::from(self_match),
+                ];
+                self.live.push(&constraint).inspect_err(|_| {
+                    self.topology.release(key);
+                })
+            });
+            if let Err(full) = pushed {
+                if let Some(term) = term {
+                    self.release_term(term);
                 }
-            };
-            let words = [
-                max_skew,
-                key.0,
-                flags,
-                min_domains,
-                term,
-                u32::from(self_match),
-            ];
-            words
-                .into_iter()
-                .try_for_each(|word| self.live.push(word))?;
-            *length += 1;
+                return Err(full);
+            }
+            length.count_up();
         }
     }
 
@@ -136,35 +134,38 @@ impl Cluster {
     fn find_groups(
         &mut self,
         class: ClassId,
-        lengths: &mut [u32; 4],
+        lengths: &mut [u32; 3],
     ) -> Result<(), CapacityExceeded> {
         for (section, list, sign) in [
-            (Section::Affinity, 1, 0),
-            (Section::AntiAffinity, 2, 0),
-            (Section::PreferredAffinity, 3, 1),
-            (Section::PreferredAntiAffinity, 3, -1),
+            (Section::Affinity, 0_usize, 0_i32),
+            (Section::AntiAffinity, 1, 0),
+            (Section::PreferredAffinity, 2, 1),
+            (Section::PreferredAntiAffinity, 2, -1),
         ] {
+            let as_one_group = section == Section::Affinity;
             let (mut at, first) = (0, self.live.scratch.len());
             loop {
                 let words = self.classes.view(class).section(section);
                 let Some((item, rest)) = words.get(at..).and_then(selector::split_item) else {
                     break;
                 };
-                at = words.len() - rest.len();
+                at = words.len().saturating_sub(rest.len());
                 let (weight, term) = match item {
                     [weight, term @ ..] if sign != 0 => (*weight, term),
                     term => (0, term),
                 };
                 let label = term.first().copied().unwrap_or(0);
                 // One group a key: it holds all terms, so it is not written once for each.
-                let key = self.topology.find(label).map(|key| key.0);
-                let (own, _) = self.live.scratch[first..].as_chunks::<2>();
-                if list == 1 && key.is_some_and(|key| own.iter().any(|[_, own]| *own == key)) {
+                let before = self.live.scratch.get(first..).unwrap_or_default();
+                if as_one_group
+                    && let Some(key) = self.topology.find(label)
+                    && groups(before).any(|(_, own)| own == key)
+                {
                     continue;
                 }
                 let written = self.writer.number(kind::GROUP).and_then(|()| {
                     self.writer.copy(&mut self.texts, &[label])?;
-                    if list == 1 {
+                    if as_one_group {
                         return self.writer.copy(&mut self.texts, words);
                     }
                     self.writer.number(term.len() as u32)?;
@@ -176,17 +177,21 @@ impl Cluster {
                 }
                 let term = self.intern_term()?;
                 let key = self.terms.key(term).unwrap_or(KeyId(0));
-                let weight = sign * weight.cast_signed();
-                let words = [term.0, key.0, weight.cast_unsigned()];
-                let count = if sign == 0 { 2 } else { 3 };
-                let pushed = words[..count]
-                    .iter()
-                    .try_for_each(|word| self.live.push(*word));
+                let group: [u32; GROUP_WORDS] = [term.0, key.0];
+                let weight = sign.saturating_mul(weight.cast_signed()).cast_unsigned();
+                let preferred: [u32; PREFERRED_WORDS] = [term.0, key.0, weight];
+                let pushed = if sign == 0 {
+                    self.live.push(&group)
+                } else {
+                    self.live.push(&preferred)
+                };
                 if let Err(full) = pushed {
                     self.release_term(term);
                     return Err(full);
                 }
-                lengths[list] += 1;
+                if let Some(length) = lengths.at_mut(list) {
+                    length.count_up();
+                }
             }
         }
         Ok(())
@@ -201,21 +206,22 @@ impl Cluster {
 
     /// Finds anew which carried terms select the class.
     pub(super) fn find_felt(&mut self, slot: usize) -> Result<(), CapacityExceeded> {
-        let class = self.live.slots[slot].class;
+        let class = self.live.slots.at(slot).class;
         self.live.scratch.clear();
         let view = self.classes.view(class);
         for term in self.terms.ids() {
             let felt = CarriedView::read(self.terms.words(term))
                 .is_some_and(|own| own.term.matches(view, false, &self.objects, &self.texts));
             if felt {
-                self.live.push(term.0)?;
+                self.live.push(&[term.0])?;
             }
         }
-        let (start, len) = self.live.slots[slot].felt;
-        let felt = self.live.insert(0)?;
-        self.live.words.remove(start, len as usize);
-        self.live.slots[slot].felt = felt;
-        self.live.slots[slot].felt_version = self.terms.carried_version;
+        let felt = self.live.insert()?;
+        if let Some(entry) = self.live.slots.at_mut(slot) {
+            let (start, len) = core::mem::replace(&mut entry.felt, felt);
+            entry.felt_version = self.terms.carried_version;
+            self.live.words.remove(start, len as usize);
+        }
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
+use core::num::NonZeroU64;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A signed span of time in nanoseconds; Go's `time.Duration` in a `metav1.Duration` field.
@@ -98,7 +99,7 @@ fn whole_number(digits: &str) -> Option<u64> {
     digits
         .bytes()
         .try_fold(0u64, |number, digit| {
-            number.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+            number.checked_mul(10)?.checked_add(u64::from(digit & 0x0f))
         })
         .filter(|number| *number <= MAGNITUDE_MAX)
 }
@@ -112,7 +113,9 @@ fn fraction_nanos(digits: &str, unit: u64) -> u64 {
         if number > (MAGNITUDE_MAX - 1) / 10 {
             break;
         }
-        let longer = number * 10 + u64::from(digit - b'0');
+        let longer = number
+            .saturating_mul(10)
+            .saturating_add(u64::from(digit & 0x0f));
         if longer > MAGNITUDE_MAX {
             break;
         }
@@ -167,7 +170,7 @@ struct Decimal(u64, u32);
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(number, places) = *self;
-        let one = 10u64.pow(places);
+        let one = NonZeroU64::new(10u64.saturating_pow(places)).unwrap_or(NonZeroU64::MIN);
         let width = places as usize;
         write!(f, "{}", number / one)?;
         match number % one {

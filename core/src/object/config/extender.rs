@@ -167,7 +167,7 @@ impl<'de> Deserialize<'de> for PemData {
 
 fn is_base64(text: &str) -> bool {
     let digits = text.trim_end_matches('=');
-    let padding = text.len() - digits.len();
+    let padding = text.len().saturating_sub(digits.len());
     text.len().is_multiple_of(4)
         && padding <= 2
         && digits

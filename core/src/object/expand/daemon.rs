@@ -5,6 +5,7 @@
 
 use crate::object::{Node, NodeSelectorTerm, PodSpec, Requirement, Taint, Toleration};
 use alloc::borrow::ToOwned;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -43,7 +44,7 @@ pub(super) fn add_tolerations(spec: &mut PodSpec) {
     ];
     for (condition, effect) in all.into_iter().chain(network) {
         let toleration = Toleration {
-            key: "node.kubernetes.io/".to_owned() + condition,
+            key: format!("node.kubernetes.io/{condition}"),
             operator: "Exists".to_owned(),
             value: String::new(),
             effect: effect.to_owned(),

@@ -3,8 +3,9 @@
 use super::{is_included, keep_rows_with_key};
 use crate::cluster::live::Constraint;
 use crate::cluster::topology::NO_DOMAIN;
-use crate::cycle::scratch::lanes;
-use crate::cycle::{Attempt, Refusal, Scratch, search_rows};
+use crate::cycle::{Attempt, Refusal, Scratch};
+use crate::node_set::lanes;
+use crate::table::Table;
 
 pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
     let cluster = attempt.cluster;
@@ -14,25 +15,24 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
     }
     // Domains are those of nodes that carry all hard keys, searched or not.
     let mut counted = core::mem::take(&mut scratch.set);
-    for (word, block) in counted.iter_mut().zip(&cluster.blocks) {
+    for (word, block) in counted.words_mut().iter_mut().zip(&cluster.blocks) {
         *word = block.present;
     }
     for constraint in hard() {
-        keep_rows_with_key(attempt, &constraint, &mut counted);
+        keep_rows_with_key(attempt, &constraint, counted.words_mut());
     }
     for constraint in hard() {
         let column = cluster.topology.column(constraint.key);
         scratch.domains.clear();
-        for row in search_rows(&counted) {
+        for row in counted.rows() {
             if is_included(attempt, &constraint, row) {
-                scratch.domains.add(column[row as usize], 0);
+                scratch.domains.add(*column.at(row), 0);
             }
         }
         if let Some(term) = constraint.term {
             for (row, count) in cluster.terms.counts.slots(term.0) {
-                let is_counted = counted[row as usize / 64] & 1 << (row % 64) != 0;
-                if is_counted && is_included(attempt, &constraint, row) {
-                    scratch.domains.add(column[row as usize], i64::from(count));
+                if counted.contains(row) && is_included(attempt, &constraint, row) {
+                    scratch.domains.add(*column.at(row), i64::from(count));
                 }
             }
         }
@@ -44,9 +44,10 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
         };
         for (block, domains) in column.chunks_exact(64).enumerate() {
             let (mut missing, mut skewed) = (0, 0);
-            for lane in lanes(scratch.alive[block]) {
-                let domain = domains[lane];
-                let skew = scratch.domains.sum(domain) + constraint.self_match - minimum;
+            for lane in lanes(*scratch.alive.words().at(block)) {
+                let domain = *domains.at(lane);
+                let count = scratch.domains.sum(domain).saturating_add(constraint.self_match);
+                let skew = count.saturating_sub(minimum);
                 missing |= u64::from(domain == NO_DOMAIN) << lane;
                 skewed |= u64::from(skew > constraint.max_skew) << lane;
             }

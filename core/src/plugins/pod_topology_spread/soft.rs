@@ -6,7 +6,7 @@ use crate::cluster::live::Constraint;
 use crate::cluster::topology::NO_DOMAIN;
 use crate::cycle::{Attempt, Column, Scratch};
 use crate::decision::AttemptError;
-use crate::id::ProfileId;
+use crate::table::{Count, Table};
 
 pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<Column, AttemptError> {
     let cluster = attempt.cluster;
@@ -14,8 +14,9 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<Colum
     if soft().next().is_none() {
         return Ok(Column::Absent);
     }
-    let profile = &cluster.profiles[attempt.class.class.profile.map_or(0, ProfileId::index)];
-    let require_all = !(attempt.live().default_spread && profile.system_defaults);
+    let profile = attempt.class.class.profile.and_then(|id| cluster.profiles.get(id.index()));
+    let system_defaults = profile.is_some_and(|profile| profile.system_defaults);
+    let require_all = !(attempt.live().default_spread && system_defaults);
     let has_all_keys = |row: u32| {
         let lacks = |constraint: Constraint| {
             cluster.topology.domain(constraint.key, row as usize) == NO_DOMAIN
@@ -27,15 +28,17 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<Colum
     for row in &list {
         // Ignored nodes are marked below every sum.
         let ignored = !has_all_keys(*row);
-        scratch.sums[*row as usize] = if ignored { IGNORED } else { 0.0 };
-        scored += u32::from(!ignored);
+        scratch.sums.set(*row, if ignored { IGNORED } else { 0.0 });
+        if !ignored {
+            scored.count_up();
+        }
     }
     for constraint in soft() {
         add_constraint(attempt, &constraint, &list, scored, &has_all_keys, scratch);
     }
     for row in &list {
-        let sum = scratch.sums[*row as usize];
-        scratch.raw[*row as usize] = if sum == IGNORED { -1 } else { libm::round(sum) as i64 };
+        let sum = *scratch.sums.at(*row);
+        scratch.raw.set(*row, if sum == IGNORED { -1 } else { libm::round(sum) as i64 });
     }
     scratch.list = list;
     normalize(scratch)
@@ -59,7 +62,7 @@ fn add_constraint(
         .topology
         .find_domain(constraint.key, cluster.known.empty)
         .unwrap_or(NO_DOMAIN);
-    let domain = |row: u32| match column[row as usize] {
+    let domain = |row: u32| match *column.at(row) {
         NO_DOMAIN => empty,
         domain => domain,
     };
@@ -68,7 +71,7 @@ fn add_constraint(
     let size = if constraint.is_hostname() {
         scored
     } else {
-        for row in list.iter().filter(|row| scratch.sums[**row as usize] != IGNORED) {
+        for row in list.iter().filter(|row| *scratch.sums.at(**row) != IGNORED) {
             scratch.domains.add(domain(*row), 0);
         }
         scratch.domains.len()
@@ -85,18 +88,21 @@ fn add_constraint(
             }
         }
     }
-    let weight = libm::log(f64::from(size + 2));
+    let weight = libm::log(f64::from(size.saturating_add(2)));
     for row in list {
-        let at = *row as usize;
-        if scratch.sums[at] == IGNORED || column[at] == NO_DOMAIN {
+        let own_domain = *column.at(*row);
+        let Some(sum) = scratch.sums.at_mut(*row) else {
+            continue;
+        };
+        if *sum == IGNORED || own_domain == NO_DOMAIN {
             continue;
         }
         let count = if constraint.is_hostname() {
             scratch.row_sums.sum(*row)
         } else {
-            scratch.domains.sum(column[at])
+            scratch.domains.sum(own_domain)
         };
-        scratch.sums[at] += count as f64 * weight + (constraint.max_skew - 1) as f64;
+        *sum += count as f64 * weight + constraint.max_skew.saturating_sub(1) as f64;
     }
 }
 
@@ -104,23 +110,24 @@ fn add_constraint(
 fn normalize(scratch: &mut Scratch) -> Result<Column, AttemptError> {
     let list = core::mem::take(&mut scratch.list);
     let raw = core::mem::take(&mut scratch.raw);
-    let scored = || list.iter().map(|row| raw[*row as usize]).filter(|raw| *raw >= 0);
+    let scored = || list.iter().map(|row| *raw.at(*row)).filter(|raw| *raw >= 0);
     let lowest = scored().min().unwrap_or(0);
     let highest = scored().max().unwrap_or(0);
     let column = scratch.column_mut(Plugin::PodTopologySpread);
     let mut result = Ok(Column::Rows);
     for row in &list {
-        let at = *row as usize;
-        let score = match raw[at] {
+        let score = match *raw.at(*row) {
             ..0 => 0,
-            _ if highest == 0 => 100,
-            raw => 100 * (highest + lowest - raw) / highest,
+            raw => {
+                let mirrored = highest.saturating_add(lowest).saturating_sub(raw);
+                mirrored.saturating_mul(100).checked_div(highest).unwrap_or(100)
+            }
         };
         if !(0..=100).contains(&score) {
             result =
                 Err(AttemptError::InvalidScore { plugin: Plugin::PodTopologySpread, score });
         }
-        column[at] = score as u8;
+        column.set(*row, score as u8);
     }
     scratch.list = list;
     scratch.raw = raw;

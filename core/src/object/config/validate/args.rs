@@ -244,15 +244,11 @@ fn validate_shape(shape: &[ShapePoint], path: &str, findings: &mut Findings) {
         findings.required(path, "at least one point must be specified");
         return;
     }
-    let unsorted = shape
-        .iter()
-        .zip(shape.iter().skip(1))
-        .position(|(one, next)| one.utilization >= next.utilization);
-    if let Some(before) = unsorted
-        && let Some(point) = shape.get(before + 1)
-    {
+    let mut pairs = shape.iter().zip(shape.iter().enumerate().skip(1));
+    let unsorted = pairs.find(|(one, (_, next))| one.utilization >= next.utilization);
+    if let Some((_, (index, point))) = unsorted {
         findings.invalid(
-            format!("{path}[{}].utilization", before + 1),
+            format!("{path}[{index}].utilization"),
             point.utilization,
             "values must be sorted in increasing order",
         );
