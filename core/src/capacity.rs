@@ -82,6 +82,12 @@ pub struct Capacities {
     pub event_words: u32,
 }
 
+/// Bytes that the tables of one scheduler may take; what no machine has is refused before it is
+/// asked for. 150,000 pods of as many kinds take a tenth of it.
+pub const BYTES_MAX: u64 = 16 << 30;
+/// Topology keys at most: each has a column over all nodes, and clusters use a handful.
+pub const TOPOLOGY_KEYS_MAX: u32 = 256;
+
 impl Default for Capacities {
     fn default() -> Self {
         Self::for_size(512, 16_384)
@@ -124,6 +130,26 @@ impl Capacities {
             in_flight_events: 4096,
             event_words: 1 << 18,
         }
+    }
+
+    /// Refuses what no scheduler is made with.
+    ///
+    /// # Errors
+    /// More than [`BYTES_MAX`] bytes or [`TOPOLOGY_KEYS_MAX`] topology keys.
+    pub const fn check(&self) -> Result<(), CapacityExceeded> {
+        if self.topology_keys > TOPOLOGY_KEYS_MAX {
+            return Err(CapacityExceeded {
+                which: "topology_keys",
+                limit: TOPOLOGY_KEYS_MAX as u64,
+            });
+        }
+        if self.bytes() > BYTES_MAX {
+            return Err(CapacityExceeded {
+                which: "bytes",
+                limit: BYTES_MAX,
+            });
+        }
+        Ok(())
     }
 
     /// Bytes that a scheduler of these capacities takes, configuration aside.

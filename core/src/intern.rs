@@ -268,6 +268,35 @@ impl Writer {
         }
     }
 
+    /// Sorts the entries of `N` words each that were written from `at` on, so that they can be
+    /// searched, and leaves out those that repeat another.
+    pub(crate) fn sort<const N: usize>(&mut self, texts: &mut Texts, at: usize) {
+        let (entries, _) = self
+            .words
+            .get_mut(at..)
+            .unwrap_or_default()
+            .as_chunks_mut::<N>();
+        entries.sort_unstable();
+        let mut kept = 0_usize;
+        for next in 0..entries.len() {
+            let (before, rest) = entries.split_at_mut(next);
+            let Some(entry) = rest.first_mut() else {
+                break;
+            };
+            let last = kept.checked_sub(1).and_then(|last| before.get(last));
+            if last.is_some_and(|last| last == entry) {
+                release_texts(entry, texts);
+                continue;
+            }
+            if let Some(place) = before.get_mut(kept) {
+                *place = *entry;
+            }
+            kept = kept.saturating_add(1);
+        }
+        self.words
+            .truncate(at.saturating_add(kept.saturating_mul(N)));
+    }
+
     /// Interns what was written and starts anew.
     pub(crate) fn finish(
         &mut self,
@@ -337,6 +366,23 @@ mod tests {
         assert!(!records.release(0, &mut texts));
         assert!(records.release(0, &mut texts));
         assert_eq!((texts.len(), records.len()), (0, 0));
+    }
+
+    #[test]
+    fn sorted_entries_stand_once_and_give_back_the_texts_of_the_others() {
+        let mut texts = Texts::new(4, 64);
+        let mut writer = Writer::new(16);
+        writer.number(7).unwrap();
+        for (text, number) in [("b", 2), ("a", 1), ("b", 2), ("b", 1), ("a", 1)] {
+            writer.text(&mut texts, text).unwrap();
+            writer.number(number).unwrap();
+        }
+        writer.sort::<2>(&mut texts, 1);
+        let [a, b] = ["a", "b"].map(|text| text_word(texts.find(text).unwrap()));
+        // "b" came first.
+        assert_eq!(writer.words(), [7, b, 1, b, 2, a, 1]);
+        writer.clear(&mut texts);
+        assert_eq!(texts.len(), 0);
     }
 
     #[test]

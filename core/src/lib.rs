@@ -115,7 +115,7 @@ pub use node_set::NodeSet;
 pub use quantity::Quantity;
 #[cfg(feature = "objects")]
 pub use {
-    capacity::{Capacities, CapacityExceeded},
+    capacity::{BYTES_MAX, Capacities, CapacityExceeded, TOPOLOGY_KEYS_MAX},
     decision::{
         AttemptError, Decision, DecisionRecord, Detail, NodeScore, Nomination, Outcome, PodResult,
         PostFilter, Reason,

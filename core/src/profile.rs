@@ -13,12 +13,14 @@ mod args;
 pub use args::{Args, DefaultConstraints, ScoringKind, ScoringStrategy};
 
 use crate::object::config::{
-    ConfigError, ConfigErrors, KubeSchedulerConfiguration, KubeSchedulerProfile, PluginSet, Plugins,
+    ConfigError, KubeSchedulerConfiguration, KubeSchedulerProfile, PluginSet, Plugins,
 };
 use crate::plugins::{Plugin, Point};
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt::Display;
 
 /// The order in which upstream builds the points, and so finds errors.
 const BUILD_ORDER: [Point; 15] = [
@@ -68,86 +70,103 @@ impl Profile {
         self.weights.get(plugin as usize).copied().unwrap_or(1)
     }
 
-    /// The profiles of a defaulted and validated configuration; else one error a profile.
+    /// The profiles of a defaulted configuration; what keeps one from being built joins `errors`,
+    /// which holds what validation found. `given` are the profiles before defaults were filled in.
+    ///
+    /// Upstream stops at the first such error; here all are told at once.
     pub(crate) fn resolve_all(
         config: &KubeSchedulerConfiguration,
-    ) -> Result<Vec<Self>, ConfigErrors> {
+        given: &[KubeSchedulerProfile],
+        errors: &mut Vec<ConfigError>,
+    ) -> Vec<Self> {
         let mut profiles = Vec::with_capacity(config.profiles.len());
-        let mut errors = Vec::new();
-        // Differs from kube-scheduler: it asks them over HTTP.
-        if !config.extenders.is_empty() {
-            errors.push(ConfigError {
-                field: String::from("extenders"),
-                problem: String::from("Forbidden: extenders cannot be asked here, remove them"),
-            });
-        }
         let sort = Plugin::PrioritySort.name();
         let first_sort_args = config
             .profiles
             .first()
             .and_then(|first| first.undecoded_args(sort));
         for (index, profile) in config.profiles.iter().enumerate() {
-            let same_args = profile.undecoded_args(sort) == first_sort_args;
-            match Self::resolve(profile, config) {
-                Ok(profile) if !same_args => errors.push(ConfigError {
-                    field: format!("profiles[{index}].pluginConfig"),
-                    problem: format!(
-                        "different queue sort plugin args for profile {:?}",
-                        profile.scheduler_name
-                    ),
-                }),
-                Ok(profile) => profiles.push(profile),
-                Err((below, problem)) => errors.push(ConfigError {
-                    field: format!("profiles[{index}]{below}"),
-                    problem,
-                }),
+            let mut building = Building {
+                profile,
+                given: given.get(index).map(|profile| &profile.plugins.multi_point),
+                path: format!("profiles[{index}]"),
+                errors: Vec::new(),
+            };
+            profiles.extend(building.build(config));
+            if profile.undecoded_args(sort) != first_sort_args {
+                let name = profile.scheduler_name.as_deref().unwrap_or_default();
+                building.error(
+                    "pluginConfig",
+                    format!("different queue sort plugin args for profile {name:?}"),
+                );
+            }
+            for error in building.errors {
+                // Validation may have refused the same entry, or what is below it, already.
+                let told = errors.iter().any(|told| {
+                    told.field == error.field
+                        || told.field.strip_prefix(&*error.field) == Some(".args")
+                });
+                if !told {
+                    errors.push(error);
+                }
             }
         }
-        if errors.is_empty() {
-            Ok(profiles)
-        } else {
-            Err(ConfigErrors(errors))
-        }
+        profiles
+    }
+}
+
+/// A profile that is being built, and what keeps it from being.
+struct Building<'a> {
+    profile: &'a KubeSchedulerProfile,
+    /// Its multi-point set before the defaults were merged in.
+    given: Option<&'a PluginSet>,
+    path: String,
+    errors: Vec<ConfigError>,
+}
+
+impl Building<'_> {
+    fn error(&mut self, below: impl Display, problem: String) {
+        let field = format!("{}.{below}", self.path);
+        self.errors.push(ConfigError { field, problem });
     }
 
-    fn resolve(
-        profile: &KubeSchedulerProfile,
-        config: &KubeSchedulerConfiguration,
-    ) -> Result<Self, (String, String)> {
-        let name = profile.scheduler_name.clone().unwrap_or_default();
-        let at = |field: &str| format!(".plugins.{field}");
-        for point in BUILD_ORDER {
-            explicit(profile.plugins.at(point), point)
-                .map_err(|problem| (at(point.field_name()), problem))?;
-        }
+    fn build(&mut self, config: &KubeSchedulerConfiguration) -> Option<Profile> {
+        let profile = self.profile;
+        let own = BUILD_ORDER.map(|point| (point, self.explicit(point)));
         let mut plugins = [const { Vec::new() }; Point::ALL.len()];
-        for point in BUILD_ORDER {
-            let expanded =
-                expand(&profile.plugins, point).map_err(|problem| (at("multiPoint"), problem))?;
+        let mut told = BTreeSet::new();
+        for (point, own) in own {
+            let expanded = self.expand(point, own, &mut told);
             if let Some(slot) = plugins.get_mut(point as usize) {
                 *slot = expanded;
             }
         }
+        if !self.errors.is_empty() {
+            return None;
+        }
+        let name = profile.scheduler_name.clone().unwrap_or_default();
         let count = |point: Point| plugins.get(point as usize).map_or(0, Vec::len);
         let sorts = count(Point::QueueSort);
         if sorts != 1 {
-            return Err((
-                at("queueSort"),
+            self.error(
+                "plugins.queueSort",
                 format!(
                     "only one queue sort plugin required for profile with scheduler name {name:?}, but got {sorts}"
                 ),
-            ));
+            );
         }
         if count(Point::Bind) == 0 {
-            return Err((
-                at("bind"),
+            self.error(
+                "plugins.bind",
                 format!(
                     "at least one bind plugin is needed for profile with scheduler name {name:?}"
                 ),
-            ));
+            );
         }
-        let weights = weights(&profile.plugins).map_err(|problem| (at("score"), problem))?;
-        Ok(Self {
+        let weights = weights(&profile.plugins)
+            .map_err(|problem| self.error("plugins.score", problem))
+            .ok()?;
+        self.errors.is_empty().then(|| Profile {
             scheduler_name: name,
             percentage_of_nodes_to_score: profile
                 .percentage_of_nodes_to_score
@@ -158,52 +177,76 @@ impl Profile {
             plugins,
         })
     }
-}
 
-/// The plugins that a point's own set switches on.
-fn explicit(set: &PluginSet, point: Point) -> Result<Vec<Plugin>, String> {
-    let mut plugins = Vec::new();
-    for entry in &set.enabled {
-        let plugin = known(&entry.name, point)?;
-        if !plugin.extends(point) {
-            let point = point.name();
-            return Err(format!(
-                "plugin {:?} does not extend {point}Plugin plugin",
-                entry.name
-            ));
+    /// The plugins that a point's own set switches on.
+    fn explicit(&mut self, point: Point) -> Vec<Plugin> {
+        let mut plugins = Vec::new();
+        for (index, entry) in self.profile.plugins.at(point).enabled.iter().enumerate() {
+            let plugin = known(&entry.name, point).and_then(|plugin| {
+                if plugin.extends(point) {
+                    return register(&mut plugins, plugin, point);
+                }
+                let (name, point) = (&entry.name, point.name());
+                Err(format!(
+                    "plugin {name:?} does not extend {point}Plugin plugin"
+                ))
+            });
+            if let Err(problem) = plugin {
+                let point = point.field_name();
+                self.error(format_args!("plugins.{point}.enabled[{index}]"), problem);
+            }
         }
-        register(&mut plugins, plugin, point)?;
+        plugins
     }
-    Ok(plugins)
-}
 
-/// All plugins of a point: those of its own set that are in multi-point too, in the own set's
-/// order; then the rest of multi-point, in its order; then the rest of the own set.
-fn expand(sets: &Plugins, point: Point) -> Result<Vec<Plugin>, String> {
-    let set = sets.at(point);
-    let own = explicit(set, point)?;
-    if set.disables("*") {
-        return Ok(own);
-    }
-    let mut overriding = Vec::new();
-    let mut added = Vec::new();
-    for entry in &sets.multi_point.enabled {
-        let plugin = known(&entry.name, point)?;
-        if !plugin.extends(point) || set.disables(&entry.name) {
-            continue;
+    /// All plugins of a point: those of its own set that are in multi-point too, in the own set's
+    /// order; then the rest of multi-point, in its order; then the rest of the own set. `told` are
+    /// the places in multi-point of which an error was told at an earlier point.
+    fn expand(
+        &mut self,
+        point: Point,
+        own: Vec<Plugin>,
+        told: &mut BTreeSet<usize>,
+    ) -> Vec<Plugin> {
+        let profile = self.profile;
+        let set = profile.plugins.at(point);
+        if set.disables("*") {
+            return own;
         }
-        if own.contains(&plugin) {
-            overriding.push(plugin);
-        } else {
-            register(&mut added, plugin, point)?;
+        let mut overriding = Vec::new();
+        let mut added = Vec::new();
+        for (place, entry) in profile.plugins.multi_point.enabled.iter().enumerate() {
+            let taken = known(&entry.name, point).and_then(|plugin| {
+                if !plugin.extends(point) || set.disables(&entry.name) {
+                    Ok(())
+                } else if own.contains(&plugin) {
+                    overriding.push(plugin);
+                    Ok(())
+                } else {
+                    register(&mut added, plugin, point)
+                }
+            });
+            if let Err(problem) = taken
+                && told.insert(place)
+            {
+                let entries = self.given.map_or(&[][..], |set| &set.enabled);
+                let mut names = entries.iter().map(|entry| &entry.name);
+                match names.rposition(|name| *name == entry.name) {
+                    Some(index) => {
+                        let below = format_args!("plugins.multiPoint.enabled[{index}]");
+                        self.error(below, problem);
+                    }
+                    None => self.error("plugins.multiPoint", problem),
+                }
+            }
         }
+        let (mut plugins, rest): (Vec<_>, Vec<_>) = own
+            .into_iter()
+            .partition(|plugin| overriding.contains(plugin));
+        plugins.extend(added);
+        plugins.extend(rest);
+        plugins
     }
-    let (mut plugins, rest): (Vec<_>, Vec<_>) = own
-        .into_iter()
-        .partition(|plugin| overriding.contains(plugin));
-    plugins.extend(added);
-    plugins.extend(rest);
-    Ok(plugins)
 }
 
 fn known(name: &str, point: Point) -> Result<Plugin, String> {

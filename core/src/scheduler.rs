@@ -186,13 +186,15 @@ impl Scheduler {
     /// Takes all memory that it will ever need, [`Capacities::bytes`].
     ///
     /// # Errors
-    /// A configuration that kube-scheduler would refuse, or capacities too small for its profiles.
+    /// A configuration that kube-scheduler would refuse, or capacities too small for its profiles,
+    /// or larger than [`Capacities::check`] takes.
     pub fn new(
         config: &KubeSchedulerConfiguration,
         options: Options,
         capacities: Capacities,
     ) -> Result<Self, CreateError> {
         let profiles = config.profiles().map_err(CreateError::Config)?;
+        capacities.check()?;
         let mut cluster = Cluster::new(capacities);
         cluster.intern_known()?;
         let mut plans = Vec::with_capacity(profiles.len());

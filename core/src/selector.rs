@@ -2,7 +2,7 @@
 //!
 //! A *requirement* is `[key, operator, count, values..]`; a *selector* is `[words, kind,
 //! requirements..]`, where `words` counts what follows; a *term* of a node selector is `[words,
-//! valid, expressions, requirements.., (is_name, operator, value)..]`. Labels are `[key, value]`
+//! valid, expressions, requirements.., (is_name, operator, count, values..)..]`. Labels are `[key, value]`
 //! pairs. Mirrors `labels/selector.go` of apimachinery and `nodeaffinity.go` of component-helpers.
 
 use crate::capacity::CapacityExceeded;
@@ -21,22 +21,39 @@ const LESS: Word = 5;
 const NOTHING: Word = 0;
 const REQUIREMENTS: Word = 1;
 
-/// Labels of a pod, node or namespace: pairs of key and value.
+/// Labels of a pod, node or namespace: pairs of key and value, sorted by the key's word.
 #[derive(Clone, Copy)]
 pub(crate) struct LabelsView<'a>(pub(crate) &'a [Word]);
 
 impl LabelsView<'_> {
     pub(crate) fn value(self, key: Word) -> Option<Word> {
-        self.0
-            .as_chunks::<2>()
-            .0
-            .iter()
-            .find(|[own, _]| *own == key)
-            .map(|[_, value]| *value)
+        let (pairs, _) = self.0.as_chunks::<2>();
+        let at = if pairs.len() <= FEW_LABELS {
+            pairs.iter().position(|[own, _]| *own == key)
+        } else {
+            pairs.binary_search_by_key(&key, |[own, _]| *own).ok()
+        };
+        at.and_then(|at| pairs.get(at)).map(|[_, value]| *value)
     }
 }
 
+/// So many labels are looked through one by one, which is faster than halving.
+const FEW_LABELS: usize = 16;
+
+/// Labels to be looked up by [`LabelsView::value`].
 pub(crate) fn write_labels(
+    writer: &mut Writer,
+    texts: &mut Texts,
+    labels: &Labels,
+) -> Result<(), CapacityExceeded> {
+    let at = writer.len();
+    write_pairs(writer, texts, labels)?;
+    writer.sort::<2>(texts, at);
+    Ok(())
+}
+
+/// Pairs that must all hold, in the order of their keys' texts.
+pub(crate) fn write_pairs(
     writer: &mut Writer,
     texts: &mut Texts,
     labels: &Labels,
@@ -266,8 +283,12 @@ pub(crate) fn write_term(
         })?;
         for field in term.match_fields.iter().filter(|_| !pinned) {
             writer.number(u32::from(field.key == NAME_FIELD))?;
-            writer.number(operator(&field.operator).unwrap_or(IN))?;
-            writer.text(texts, field.values.first().map_or("", |value| value))?;
+            // What is no operator of fields narrows nothing, as upstream.
+            writer.number(operator(&field.operator).unwrap_or(EXISTS))?;
+            writer.number(field.values.len() as u32)?;
+            for value in &field.values {
+                writer.text(texts, value)?;
+            }
         }
         Ok(())
     })
@@ -292,18 +313,41 @@ pub(crate) fn term_matches(term: &[Word], node: NodeFacts<'_>, texts: &Texts) ->
         return false;
     };
     all_hold(expressions, node.labels, texts)
-        && fields
-            .as_chunks::<3>()
-            .0
-            .iter()
-            .all(|&[is_name, operator, value]| {
-                let equal = if is_name == 1 {
-                    node.name == value
+        && fields_of(fields).all(|field| {
+            let equal = field.values.iter().any(|value| {
+                if field.is_name {
+                    node.name == *value
                 } else {
-                    word_text(value).is_some_and(|text| texts.text(text).is_empty())
-                };
-                equal == (operator == IN)
-            })
+                    word_text(*value).is_some_and(|text| texts.text(text).is_empty())
+                }
+            });
+            equal == (field.operator == IN)
+        })
+}
+
+/// A requirement on a field.
+#[derive(Clone, Copy)]
+struct FieldView<'a> {
+    /// Whether it is on the node's name; every other field is empty.
+    is_name: bool,
+    operator: Word,
+    values: &'a [Word],
+}
+
+/// The requirements on fields behind a term's expressions.
+fn fields_of(mut words: &[Word]) -> impl Iterator<Item = FieldView<'_>> + Clone {
+    core::iter::from_fn(move || {
+        let [is_name, operator, count, rest @ ..] = words else {
+            return None;
+        };
+        let (values, after) = rest.split_at_checked(*count as usize)?;
+        words = after;
+        Some(FieldView {
+            is_name: *is_name == 1,
+            operator: *operator,
+            values,
+        })
+    })
 }
 
 /// Nodes that a term of required node affinity names by `metadata.name In`.
@@ -311,28 +355,41 @@ pub(crate) fn term_matches(term: &[Word], node: NodeFacts<'_>, texts: &Texts) ->
 pub(crate) enum TermNames {
     /// None: it has no such field, and so may match any node.
     Any,
-    /// The one of this name.
-    One(Word),
-    /// Several such fields that do not agree.
+    /// Those that every such field lists: [`term_names_node`].
+    Some,
+    /// None is in every such field's list, which may be empty.
     Contradiction,
 }
 
 pub(crate) fn term_names(term: &[Word]) -> TermNames {
+    let Some(first) = name_lists(term).next() else {
+        return TermNames::Any;
+    };
+    if first.iter().any(|name| in_all_lists(term, *name)) {
+        TermNames::Some
+    } else {
+        TermNames::Contradiction
+    }
+}
+
+/// Whether the term names the node of this name.
+pub(crate) fn term_names_node(term: &[Word], name: Word) -> bool {
+    name_lists(term).next().is_some() && in_all_lists(term, name)
+}
+
+fn in_all_lists(term: &[Word], name: Word) -> bool {
+    name_lists(term).all(|names| names.contains(&name))
+}
+
+/// The values of the term's requirements `metadata.name In`; the API server takes one in each.
+fn name_lists(term: &[Word]) -> impl Iterator<Item = &[Word]> {
     let fields = term
         .get(1..)
         .and_then(split_item)
         .map_or(&[][..], |(_, fields)| fields);
-    let mut names = fields
-        .as_chunks::<3>()
-        .0
-        .iter()
-        .filter(|[is_name, operator, _]| *is_name == 1 && *operator == IN)
-        .map(|[.., value]| *value);
-    match names.next() {
-        None => TermNames::Any,
-        Some(first) if names.all(|name| name == first) => TermNames::One(first),
-        Some(_) => TermNames::Contradiction,
-    }
+    fields_of(fields)
+        .filter(|field| field.is_name && field.operator == IN)
+        .map(|field| field.values)
 }
 
 /// Whether `term` parses.
@@ -352,4 +409,26 @@ pub(crate) fn pairs_hold(pairs: &[Word], labels: LabelsView<'_>) -> bool {
 /// The word of an interned text, or one that no label has.
 pub(crate) fn word_of(texts: &Texts, text: &str) -> Option<Word> {
     texts.find(text).map(text_word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeMap;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Fewer and more of them than are looked through one by one.
+        #[test]
+        fn a_label_is_found_however_many_there_are(
+            labels in proptest::collection::btree_map(0..200_u32, 0..9_u32, 0..64),
+        ) {
+            let words: Vec<Word> = labels.iter().flat_map(|(key, value)| [*key, *value]).collect();
+            for key in 0..200 {
+                let value = LabelsView(&words).value(key);
+                prop_assert_eq!(value, BTreeMap::get(&labels, &key).copied());
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::args::{ConfigArgs, ConfigCommand, ConfigForm};
 use crate::failure::{Failure, Outcome};
-use crate::input::{Place, Problem, Problems, read_config};
+use crate::input::{Problems, read_config};
 use crate::output::{Output, yaml};
 use berth_core::object::config::KubeSchedulerConfiguration;
 use std::io::Write;
@@ -46,23 +46,18 @@ pub fn load(file: Option<&Path>) -> Result<KubeSchedulerConfiguration, Failure> 
     let Some(file) = file else {
         return Ok(KubeSchedulerConfiguration::default());
     };
+    let whole = read_config(file)?;
+    let errors = match KubeSchedulerConfiguration::from_value(whole.value()) {
+        // What `profiles` refuses beyond the fields is told too.
+        Ok(config) => match config.profiles() {
+            Ok(_) => return Ok(config),
+            Err(errors) => errors.0,
+        },
+        Err(error) => vec![error],
+    };
     let mut problems = Problems::default();
-    match read_config::<KubeSchedulerConfiguration>(file) {
-        Ok(config) => {
-            // What `profiles` refuses beyond the fields is told too.
-            let Err(errors) = config.profiles() else {
-                return Ok(config);
-            };
-            for error in errors.0 {
-                problems.push(Problem {
-                    place: Place::file(file),
-                    object: None,
-                    field: Some(error.field),
-                    message: error.problem,
-                });
-            }
-        }
-        Err(problem) => problems.push(problem),
+    for error in errors {
+        problems.push(whole.problem(error.field, error.problem));
     }
     Err(Failure::Input(problems))
 }

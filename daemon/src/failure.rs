@@ -1,7 +1,7 @@
 //! How a command ends.
 
 use crate::escape::escape;
-use crate::input::Problems;
+use crate::input::{Problem, Problems};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -25,6 +25,14 @@ pub enum Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Output(error)
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        let mut problems = Problems::default();
+        problems.push(problem);
+        Self::Input(problems)
     }
 }
 

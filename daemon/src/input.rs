@@ -18,7 +18,6 @@ pub use place::{Place, Problem, Problems};
 use berth_core::object::Object;
 use berth_core::object::decode::{Identity, identify};
 use header::Header;
-use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -44,9 +43,9 @@ pub struct Input {
 }
 
 /// Reads a configuration's file.
-pub fn read_config<T: DeserializeOwned>(file: &Path) -> Result<T, Problem> {
+pub fn read_config(file: &Path) -> Result<yaml::Whole, Problem> {
     let text = bytes::read_file(file, CONFIG_BYTES_MAX)?;
-    yaml::read_as(&Place::file(file), &text)
+    yaml::Whole::read(Place::file(file), text)
 }
 
 impl Input {

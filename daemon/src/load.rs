@@ -72,6 +72,10 @@ impl Loaded {
     pub fn build(&self, options: Options) -> Result<Scheduler, Failure> {
         let mut capacities = self.capacities();
         for _ in 0..DOUBLINGS_MAX {
+            capacities.check().map_err(|full| {
+                let hint = "split it, or leave out the objects that are larger than any cluster's";
+                Failure::Usage(format!("the input is too large: {full}; {hint}"))
+            })?;
             match self.build_within(options, capacities)? {
                 Ok(scheduler) => return Ok(scheduler),
                 Err(full) => capacities = capacities.grown(full.which),

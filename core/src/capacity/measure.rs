@@ -1,8 +1,10 @@
 //! Capacities that an input needs.
 
-use super::Capacities;
-use crate::object::{LabelSelector, Labels, NodeSelectorTerm, Object, Pod, Requirement};
-use alloc::collections::BTreeSet;
+use super::{Capacities, TOPOLOGY_KEYS_MAX};
+use crate::object::{
+    LabelSelector, Labels, NodeSelectorTerm, Object, Pod, PodAffinityTerm, Requirement,
+};
+use alloc::collections::{BTreeMap, BTreeSet};
 use core::hash::{BuildHasher, Hash, Hasher};
 use core::num::Saturating;
 use foldhash::fast::FixedState;
@@ -94,6 +96,10 @@ struct Measure {
     class_words: Saturating<u64>,
     terms: Saturating<u64>,
     term_words: Saturating<u64>,
+    live_words: Saturating<u64>,
+    /// Labels of nodes by key, and the keys that pods name as topology.
+    node_labels: BTreeMap<u64, Saturating<u64>>,
+    topology_keys: BTreeSet<u64>,
     /// Words of the largest record.
     largest: u64,
     node_words: Saturating<u64>,
@@ -113,15 +119,39 @@ impl Measure {
         }
     }
 
+    fn pairs(&mut self, pairs: &Labels) {
+        for (key, value) in pairs {
+            self.text(key);
+            self.text(value);
+        }
+    }
+
+    fn requirements(&mut self, requirements: &[Requirement]) {
+        for requirement in requirements {
+            self.text(&requirement.key);
+            requirement.values.iter().for_each(|value| self.text(value));
+        }
+    }
+
+    fn selector(&mut self, selector: &LabelSelector) {
+        self.pairs(&selector.match_labels);
+        self.requirements(&selector.match_expressions);
+    }
+
+    fn topology_key(&mut self, key: &str) {
+        self.topology_keys.insert(hash(key));
+        self.text(key);
+    }
+
     fn object(&mut self, object: &Object) {
         let meta = object.metadata();
         match object {
             Object::Node(node) => {
                 self.nodes += 1;
                 self.text(&meta.name);
-                for (key, value) in &meta.labels {
-                    self.text(key);
-                    self.text(value);
+                self.pairs(&meta.labels);
+                for key in meta.labels.keys() {
+                    *self.node_labels.entry(hash(key)).or_default() += 1;
                 }
                 for taint in &node.spec.taints {
                     self.text(&taint.key);
@@ -152,10 +182,7 @@ impl Measure {
                 self.objects += 1;
                 self.text(&meta.namespace);
                 self.text(&meta.name);
-                for (key, value) in &meta.labels {
-                    self.text(key);
-                    self.text(value);
-                }
+                self.pairs(&meta.labels);
                 let selector = match object {
                     Object::Service(own) => pair_words(own.spec.selector.as_ref()),
                     Object::ReplicationController(own) => pair_words(own.spec.selector.as_ref()),
@@ -199,9 +226,11 @@ impl Measure {
             return;
         }
         let spec = &pod.spec;
-        for (key, value) in &pod.metadata.labels {
-            self.text(key);
-            self.text(value);
+        self.pairs(&pod.metadata.labels);
+        spec.node_selector.iter().for_each(|own| self.pairs(own));
+        for toleration in &spec.tolerations {
+            self.text(&toleration.key);
+            self.text(&toleration.value);
         }
         let containers = || spec.containers.iter().chain(&spec.init_containers);
         for container in containers() {
@@ -229,9 +258,18 @@ impl Measure {
         }
         words += each(spec.volumes.len(), 1) + pair_words(spec.node_selector.as_ref());
         let mut terms = Saturating(spec.topology_spread_constraints.len().max(2) as u64);
+        self.live_words += terms * Saturating(6);
         for constraint in &spec.topology_spread_constraints {
-            words += Saturating(8) + each(constraint.match_label_keys.len(), 4);
-            words += optional_words(constraint.label_selector.as_ref());
+            let selector = constraint.label_selector.as_ref();
+            let own = Saturating(8)
+                + each(constraint.match_label_keys.len(), 4)
+                + optional_words(selector);
+            self.topology_key(&constraint.topology_key);
+            if let Some(selector) = selector {
+                self.selector(selector);
+            }
+            self.term_words += blocks(own.0);
+            words += own;
         }
         if let Some(affinity) = &spec.affinity {
             if let Some(node) = &affinity.node_affinity {
@@ -240,7 +278,11 @@ impl Measure {
                     .iter()
                     .flat_map(|own| &own.node_selector_terms);
                 let preferred = node.preferred.iter().flatten().map(|own| &own.preference);
-                words += total(required.chain(preferred).map(term_words));
+                for term in required.chain(preferred) {
+                    words += term_words(term);
+                    self.requirements(&term.match_expressions);
+                    self.requirements(&term.match_fields);
+                }
             }
             for side in affinity
                 .pod_affinity
@@ -249,16 +291,31 @@ impl Measure {
             {
                 let preferred = side.preferred.iter().map(|own| &own.pod_affinity_term);
                 for term in side.required.iter().chain(preferred) {
+                    let own = affinity_term_words(term);
+                    // One that the pod carries, and one of pods that it matches.
                     terms += 2;
-                    words += Saturating(12) + each(term.namespaces.len(), 1);
-                    words += optional_words(term.label_selector.as_ref());
-                    words += optional_words(term.namespace_selector.as_ref());
+                    self.term_words += Saturating(blocks(own.0)) * Saturating(2);
+                    self.live_words += 3;
+                    self.topology_key(&term.topology_key);
+                    term.namespaces.iter().for_each(|name| self.text(name));
+                    let selectors = term.label_selector.iter().chain(&term.namespace_selector);
+                    selectors.for_each(|own| self.selector(own));
+                    words += own;
                 }
             }
+            if let Some(affinity) = &affinity.pod_affinity {
+                // Pods that match all of them, once for each key.
+                let required = || affinity.required.iter();
+                let keys: BTreeSet<&str> =
+                    required().map(|own| own.topology_key.as_str()).collect();
+                let all = total(required().map(affinity_term_words));
+                self.term_words += each(keys.len(), blocks(all.0));
+            }
         }
+        // Default constraints are not written in the pod.
+        self.term_words += Saturating(blocks(64)) * Saturating(2);
         self.class_words += blocks(words.0);
         self.terms += terms;
-        self.term_words += terms * Saturating(blocks(words.0));
         self.largest = self.largest.max((words * Saturating(2)).0);
     }
 
@@ -281,25 +338,28 @@ impl Measure {
         let term_counts = (self.pods + self.terms) * Saturating(8);
         // Every pod of a port on every node that it can be on.
         let port_counts = self.ports * nodes.min(self.pods);
+        let keys = self.topology_keys.iter();
+        let domains = total(keys.filter_map(|key| self.node_labels.get(key).copied()));
+        let keys = each(self.topology_keys.len(), 1);
         Capacities {
             nodes: whole(nodes),
             pods: whole(self.pods.max(Saturating(1))),
             classes: narrow(with(classes, 16)),
             class_words: with(margin(self.class_words), 4096).0,
             live_classes: whole(Saturating(live)),
-            live_words: narrow(with(classes * Saturating(32), 4096)),
+            live_words: narrow(with(classes * Saturating(32) + self.live_words, 4096)),
             texts: narrow(with(names + classes * Saturating(4), 256)),
             text_bytes: with(margin(self.text_bytes) + classes * Saturating(128), 1 << 16).0,
             node_words: with(margin(self.node_words), 1024).0,
             record_words: narrow(with(Saturating(self.largest), 4096)),
             resources: whole(with(each(self.resources.len(), 1), u64::from(FEW / 4))),
-            topology_keys: FEW / 2,
-            domains: narrow(with(nodes * Saturating(2), 1024)),
+            topology_keys: whole(with(keys, u64::from(FEW / 2))).min(TOPOLOGY_KEYS_MAX),
+            domains: narrow(with(domains + nodes * Saturating(2), 1024)),
             terms: narrow(with(self.terms, 256)),
             term_words: with(margin(self.term_words), 4096).0,
             term_counts: narrow(with(term_counts, 1024)),
             links: narrow(with(
-                self.terms * Saturating(2) + classes * Saturating(8),
+                self.terms * Saturating(2) + self.ports + classes * Saturating(8),
                 1024,
             )),
             images: narrow(with(each(self.images.len(), 1), u64::from(FEW))),
@@ -356,5 +416,14 @@ fn optional_words(selector: Option<&LabelSelector>) -> Saturating<u64> {
 }
 
 fn term_words(term: &NodeSelectorTerm) -> Saturating<u64> {
-    Saturating(4) + requirement_words(&term.match_expressions) + each(term.match_fields.len(), 3)
+    Saturating(4)
+        + requirement_words(&term.match_expressions)
+        + requirement_words(&term.match_fields)
+}
+
+fn affinity_term_words(term: &PodAffinityTerm) -> Saturating<u64> {
+    Saturating(12)
+        + each(term.namespaces.len(), 1)
+        + optional_words(term.label_selector.as_ref())
+        + optional_words(term.namespace_selector.as_ref())
 }

@@ -8,7 +8,9 @@ use crate::object::{Affinity, Container, Pod, PodAffinityTerm, TopologySpreadCon
 use crate::plugins::node_declared_features;
 use crate::quantity::Quantity;
 use crate::requests::{self, Mode};
-use crate::selector::{NAME_FIELD, write_item, write_labels, write_selector, write_term};
+use crate::selector::{
+    NAME_FIELD, write_item, write_labels, write_pairs, write_selector, write_term,
+};
 use crate::toleration::write_toleration;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -61,11 +63,14 @@ impl Compiler {
             self.write_scalars(writer, texts, resources, pod)
         })?;
         write_item(writer, texts, |writer, texts| {
+            let at = writer.len();
             let mut tolerations = pod.spec.tolerations.iter();
-            tolerations.try_for_each(|toleration| write_toleration(writer, texts, toleration))
+            tolerations.try_for_each(|toleration| write_toleration(writer, texts, toleration))?;
+            writer.sort::<4>(texts, at);
+            Ok(())
         })?;
         write_item(writer, texts, |writer, texts| {
-            write_labels(
+            write_pairs(
                 writer,
                 texts,
                 pod.spec.node_selector.as_ref().unwrap_or(&EMPTY),
@@ -334,6 +339,7 @@ fn write_ports(writer: &mut Writer, texts: &mut Texts, pod: &Pod) -> Written {
         .iter()
         .chain(sidecars)
         .flat_map(|container| &container.ports);
+    let at = writer.len();
     for port in ports.filter(|port| port.host_port > 0) {
         let protocol = if port.protocol.is_empty() {
             "TCP"
@@ -349,6 +355,7 @@ fn write_ports(writer: &mut Writer, texts: &mut Texts, pod: &Pod) -> Written {
         writer.number(port.host_port.cast_unsigned())?;
         writer.text(texts, ip)?;
     }
+    writer.sort::<3>(texts, at);
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! A hash of the state's content, whatever ids and rows it happens to have.
 
+use super::owner::ObjectKind;
 use super::term::kind;
 use super::{Cluster, NodeState, PodState};
 use crate::class::Section;
@@ -47,7 +48,11 @@ impl Cluster {
         for (key, record) in self.objects.all() {
             let mut hash = Fold::new(7);
             hash.words(self, &key);
-            hash.words(self, record);
+            if key[0] == ObjectKind::Namespace as u32 {
+                hash.set::<2>(self, record);
+            } else {
+                hash.words(self, record);
+            }
             sum = sum.wrapping_add(hash.0);
         }
         sum
@@ -58,7 +63,7 @@ impl Cluster {
         let (block, lane) = self.block(row);
         let mut hash = Fold::new(3);
         hash.words(self, &[node.name]);
-        hash.words(self, self.node_records.words(node.labels));
+        hash.set::<2>(self, self.node_records.words(node.labels));
         hash.words(self, self.node_records.words(node.taints));
         hash.number(u64::from(node.unschedulable) << 32 | u64::from(node.features));
         for (allocatable, requested) in block.allocatable.iter().zip(&block.requested) {
@@ -120,8 +125,12 @@ impl Fold {
         let view = cluster.classes.view(id);
         for section in Section::ALL {
             let words = view.section(section);
-            if section != Section::Scalars {
-                self.words(cluster, words);
+            match section {
+                Section::Scalars => {}
+                Section::Labels => self.set::<2>(cluster, words),
+                Section::Ports => self.set::<3>(cluster, words),
+                Section::Tolerations => self.set::<4>(cluster, words),
+                _ => self.words(cluster, words),
             }
         }
         let mut sum = 0u64;
@@ -148,6 +157,17 @@ impl Fold {
 
     fn bytes(&mut self, bytes: &[u8]) {
         self.number(hash_bytes(bytes));
+    }
+
+    /// Entries of `N` words each, which are sorted by ids and so in any order.
+    fn set<const N: usize>(&mut self, cluster: &Cluster, words: &[Word]) {
+        let (entries, _) = words.as_chunks::<N>();
+        let parts = entries.iter().map(|entry| {
+            let mut part = Self::new(9);
+            part.words(cluster, entry);
+            part.0
+        });
+        self.number(parts.fold(0, u64::wrapping_add));
     }
 
     /// Texts by what they say, not by their ids.

@@ -331,7 +331,7 @@ impl List {
     }
 }
 
-fn groups(words: &[u32]) -> impl Iterator<Item = (TermId, KeyId)> + '_ {
+fn groups(words: &[u32]) -> impl DoubleEndedIterator<Item = (TermId, KeyId)> + '_ {
     let groups = words.as_chunks::<GROUP_WORDS>().0.iter();
     groups.map(|[term, key]| (TermId(*term), KeyId(*key)))
 }
@@ -522,7 +522,7 @@ fn narrowing(view: ClassView<'_>) -> Narrowing {
     for term in selector::items(terms) {
         match selector::term_names(term) {
             TermNames::Any => return Narrowing::None,
-            TermNames::One(_) => any_name = true,
+            TermNames::Some => any_name = true,
             TermNames::Contradiction => {}
         }
     }

@@ -5,7 +5,7 @@ use super::owner::ObjectKind;
 use crate::capacity::CapacityExceeded;
 use crate::object::{LabelSelector, Labels, PodDisruptionBudget};
 use crate::scheduler::ApplyError;
-use crate::selector::{self, write_labels};
+use crate::selector::{self, write_labels, write_pairs};
 
 impl Cluster {
     pub(crate) fn set_namespace(&mut self, name: &str, labels: &Labels) -> Result<(), ApplyError> {
@@ -27,7 +27,7 @@ impl Cluster {
         self.set_object(kind, namespace, name, |cluster| {
             cluster.writer.number(u32::from(pairs.is_some()))?;
             match pairs {
-                Some(pairs) => write_labels(&mut cluster.writer, &mut cluster.texts, pairs),
+                Some(pairs) => write_pairs(&mut cluster.writer, &mut cluster.texts, pairs),
                 None => Ok(()),
             }
         })

@@ -141,14 +141,18 @@ impl Cluster {
         Ok(PodId(at))
     }
 
-    /// A bound or assumed pod keeps its node unless the object names another one.
+    /// A bound or assumed pod keeps its node unless the object names another one, or is another pod
+    /// of the same name by its UID.
     pub(crate) fn update_pod(&mut self, pod: &Pod) -> Result<PodId, ApplyError> {
         let Some(id) = self.find_pod(&pod.metadata.namespace, &pod.metadata.name) else {
             return Err(ApplyError::NotFound);
         };
         let class = self.intern_class(pod)?;
         let old = *self.pods.at(id);
-        let row = if pod.spec.node_name.is_empty() && old.row != NONE {
+        let uid = pod.metadata.uid.as_str();
+        let is_same =
+            uid.is_empty() || old.uid == 0 || selector::word_of(&self.texts, uid) == Some(old.uid);
+        let row = if is_same && pod.spec.node_name.is_empty() && old.row != NONE {
             Some(old.row)
         } else {
             self.row_of_name(&pod.spec.node_name)
@@ -176,7 +180,7 @@ impl Cluster {
             entry.pin = pin;
             entry.state = PodState::Pending;
         }
-        let assumed = old.row != NONE && node_name == 0;
+        let assumed = is_same && old.row != NONE && node_name == 0;
         self.settle(id.0, row);
         if assumed {
             self.set_pod_state(id.0, PodState::Assumed);
@@ -474,16 +478,14 @@ impl Cluster {
 
     fn link_ports(&mut self, id: ClassId, links: &mut ClassLinks) -> Result<(), CapacityExceeded> {
         let class = self.classes.view(id);
+        // Each of them once: a pod's own ports do not meet each other.
         for port in class.section(Section::Ports).chunks_exact(3) {
             if let Err(full) = self.writer.copy(&mut self.texts, port) {
                 self.writer.clear(&mut self.texts);
                 return Err(full);
             }
             let (port, _) = self.writer.finish(&mut self.ports, &mut self.texts)?;
-            // A pod's own ports do not meet each other: one entry each.
-            if self.links.values(links.ports).any(|own| own == port) {
-                self.ports.release(port, &mut self.texts);
-            } else if let Err(full) = self.links.push(&mut links.ports, port) {
+            if let Err(full) = self.links.push(&mut links.ports, port) {
                 self.ports.release(port, &mut self.texts);
                 return Err(full);
             }

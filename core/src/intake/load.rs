@@ -123,6 +123,7 @@ impl Intake {
         let mut capacities = size.capacities().map_err(too_large)?;
         let mut doublings = 0_u32;
         loop {
+            capacities.check().map_err(too_large)?;
             let refused = match Scheduler::new(&self.config, self.options, capacities) {
                 Ok(mut scheduler) => match batch::make(&mut scheduler, steps) {
                     Ok(()) => {

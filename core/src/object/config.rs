@@ -30,6 +30,7 @@ pub use type_meta::{ApiVersion, ConfigurationKind};
 
 use super::nullable;
 use crate::profile::Profile;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -99,7 +100,7 @@ pub struct KubeSchedulerConfiguration {
 impl<'de> Deserialize<'de> for KubeSchedulerConfiguration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
-        Self::deserialize(value).map_err(de::Error::custom)
+        Self::from_value(value).map_err(de::Error::custom)
     }
 }
 
@@ -176,18 +177,56 @@ pub struct LeaderElection {
 }
 
 impl KubeSchedulerConfiguration {
+    /// Decodes a tree strictly: unknown fields, and args that are not their plugin's, are errors.
+    ///
+    /// # Errors
+    /// The first field that cannot be read, with its path.
+    pub fn from_value(value: Value) -> Result<Self, ConfigError> {
+        let mut config = Self::deserialize(value).map_err(|error| ConfigError {
+            field: error.field,
+            problem: error.problem,
+        })?;
+        for (index, profile) in config.profiles.iter_mut().enumerate() {
+            for (place, config) in profile.plugin_config.iter_mut().enumerate() {
+                config.decode_args().map_err(|error| {
+                    let below = if error.field.starts_with(['[', '.']) || error.field.is_empty() {
+                        error.field
+                    } else {
+                        format!(".{}", error.field)
+                    };
+                    ConfigError {
+                        field: format!("profiles[{index}].pluginConfig[{place}].args{below}"),
+                        problem: format!(
+                            "decoding args for plugin {}: {}",
+                            config.name, error.problem
+                        ),
+                    }
+                })?;
+            }
+        }
+        Ok(config)
+    }
+
     /// The profiles in the configuration's order: defaults filled in, everything checked, plugin
     /// sets merged.
     ///
     /// # Errors
-    /// All that [`validate`](Self::validate) finds; if that is nothing, what keeps profiles from
-    /// being built, one error a profile, in the words of `framework/runtime/framework.go`.
-    /// Extenders are refused: a caller of the core has nobody to ask.
+    /// All that [`validate`](Self::validate) finds, then all that keeps profiles from being built,
+    /// in the words of `framework/runtime/framework.go`. If there is nothing else, extenders are
+    /// refused: a caller of the core has nobody to ask.
     pub fn profiles(&self) -> Result<Vec<Profile>, ConfigErrors> {
         let config = self.clone().defaulted();
-        let errors = config.validate();
+        let mut errors = config.validate();
+        let profiles = Profile::resolve_all(&config, &self.profiles, &mut errors);
+        if errors.is_empty() && !config.extenders.is_empty() {
+            // Differs from kube-scheduler: it asks them over HTTP.
+            errors.push(ConfigError {
+                field: String::from("extenders"),
+                problem: String::from("Forbidden: extenders cannot be asked here, remove them"),
+            });
+        }
         if errors.is_empty() {
-            Profile::resolve_all(&config)
+            Ok(profiles)
         } else {
             Err(ConfigErrors(errors))
         }

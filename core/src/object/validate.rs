@@ -14,7 +14,9 @@ mod pod;
 mod selector;
 
 use super::path::{Path, Quoted};
-use super::{JobSpec, LabelSelector, Labels, Node, Object, PodTemplate, ResourceList, Workload};
+use super::{
+    JobSpec, LabelSelector, Labels, Node, Object, PodTemplate, ResourceList, Workload, label,
+};
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -272,7 +274,7 @@ impl Problems {
             self.form(&field, resource, name::label_key(resource));
             if amount.nanos() < 0 {
                 self.add(&field, "must not be negative");
-            } else if name::is_extended_resource(resource)
+            } else if label::is_extended_resource(resource)
                 && amount.nanos() % NANOS != 0
                 // What saturated is too much, not a fraction: it fits nowhere.
                 && amount.nanos() != i128::MAX

@@ -186,6 +186,56 @@ impl de::Error for ValueError {
             problem: problem.to_string(),
         }
     }
+
+    /// Says in words of JSON what was expected, where serde has those of Rust.
+    fn invalid_type(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        let expected = expected.to_string();
+        let expected = in_json(&expected);
+        match found {
+            de::Unexpected::Unit => {
+                Self::custom(format_args!("invalid type: null, expected {expected}"))
+            }
+            de::Unexpected::Seq => {
+                Self::custom(format_args!("invalid type: list, expected {expected}"))
+            }
+            found => Self::custom(format_args!("invalid type: {found}, expected {expected}")),
+        }
+    }
+
+    fn invalid_value(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        let expected = expected.to_string();
+        let expected = in_json(&expected);
+        Self::custom(format_args!("invalid value: {found}, expected {expected}"))
+    }
+
+    /// Names the field itself, not the object that it stands in.
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        let problem = match expected {
+            [] => Self::custom("unknown field; none is expected here"),
+            [only] => Self::custom(format_args!("unknown field, expected `{only}`")),
+            [most @ .., last] => {
+                let most = most.join("`, `");
+                Self::custom(format_args!("unknown field, expected `{most}` or `{last}`"))
+            }
+        };
+        problem.below(Segment::Key(field))
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Self::custom("is missing").below(Segment::Key(field))
+    }
+}
+
+/// What serde says that it expects, without Rust's names of types.
+fn in_json(expected: &str) -> &str {
+    match expected {
+        "i32" => "a whole number of 32 bits",
+        "i64" => "a whole number of 64 bits",
+        "f32" => "a number",
+        "a sequence" => "a list",
+        other if other.starts_with("struct ") => "a map",
+        other => other,
+    }
 }
 
 impl<'de> Deserializer<'de> for Value {

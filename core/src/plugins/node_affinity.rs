@@ -9,7 +9,7 @@ use crate::cluster::live::Static;
 use crate::cycle::{Attempt, Column, Refusal, Scratch};
 use crate::decision::AttemptError;
 use crate::intern::{Texts, Word};
-use crate::selector::{NodeFacts, items, pairs_hold, term_is_valid, term_matches, term_names, TermNames};
+use crate::selector::{NodeFacts, items, pairs_hold, term_is_valid, term_matches, term_names_node};
 use crate::table::Table;
 
 /// The pod's selector or required affinity does not match.
@@ -34,7 +34,7 @@ pub(crate) fn any_term(terms: &[Word], node: NodeFacts<'_>, texts: &Texts) -> bo
 /// Whether a required term names the node by `metadata.name`.
 pub(crate) fn names(class: ClassView<'_>, name: Word) -> bool {
     items(class.section(Section::RequiredNodeAffinity))
-        .any(|term| term_names(term) == TermNames::One(name))
+        .any(|term| term_names_node(term, name))
 }
 
 /// Sum of the weights of preferred terms that match: the pod's, then the profile's (`added`).

@@ -32,16 +32,55 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
     }
 }
 
-/// Whether a port in use, `[protocol, port, address]`, is one of the wanted ones.
+/// Whether a port in use, `[protocol, port, address]`, is one of the wanted ones, which are sorted.
 pub(crate) fn conflicts(wanted: &[Word], port: &[Word], texts: &Texts) -> bool {
     let &[protocol, number, address] = port else {
         return false;
     };
     let any = crate::selector::word_of(texts, ANY_ADDRESS);
-    let is_any = |address: Word| Some(address) == any;
-    wanted.chunks_exact(3).any(|own| {
-        own[0] == protocol
-            && own[1] == number
-            && (own[2] == address || is_any(own[2]) || is_any(address))
-    })
+    let (wanted, _) = wanted.as_chunks::<3>();
+    meets(wanted, [protocol, number, address], any)
+}
+
+/// `any` is the word of the address that meets all others.
+fn meets(wanted: &[[Word; 3]], [protocol, number, address]: [Word; 3], any: Option<Word>) -> bool {
+    let wants = |address| wanted.binary_search(&[protocol, number, address]).is_ok();
+    if Some(address) == any {
+        let at = wanted.partition_point(|own| *own < [protocol, number, 0]);
+        let next = wanted.get(at);
+        return next.is_some_and(|own| own.starts_with(&[protocol, number]));
+    }
+    wants(address) || any.is_some_and(wants)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    /// The rule as upstream loops over it.
+    fn plain(wanted: &[[Word; 3]], port: [Word; 3], any: Option<Word>) -> bool {
+        wanted.iter().any(|own| {
+            own[..2] == port[..2]
+                && (own[2] == port[2] || Some(own[2]) == any || Some(port[2]) == any)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn sorted_ports_meet_what_any_of_them_meets(
+            wanted in vec((1..3_u32, 1..9_u32, 1..5_u32), 0..20),
+            (protocol, number, address) in (1..3_u32, 1..9_u32, 1..5_u32),
+            any in proptest::option::of(1..5_u32),
+        ) {
+            let mut wanted: Vec<[Word; 3]> =
+                wanted.into_iter().map(|(a, b, c)| [a, b, c]).collect();
+            let port = [protocol, number, address];
+            let expected = plain(&wanted, port, any);
+            wanted.sort_unstable();
+            prop_assert_eq!(meets(&wanted, port, any), expected);
+        }
+    }
 }

@@ -3,17 +3,12 @@
 //! Mirrors `pkg/apis/core/v1/helper/helpers.go`, `IsScalarResourceName` in
 //! `pkg/scheduler/util/utils.go`, and `Resource.Add` in `pkg/scheduler/framework/types.go`.
 
+use crate::object::label::is_extended_resource;
+
 pub(super) const HUGE_PAGES_PREFIX: &str = "hugepages-";
 const ATTACHABLE_VOLUMES_PREFIX: &str = "attachable-volumes-";
 /// Anywhere in a name, this makes the resource Kubernetes' own.
 const NATIVE_PART: &str = "kubernetes.io/";
-/// Quotas put this before a resource's name.
-const QUOTA_PREFIX: &str = "requests.";
-
-const DOMAIN_BYTES_MAX: usize = 253;
-/// Longest domain that a quota's prefix still fits before.
-const QUOTA_DOMAIN_BYTES_MAX: usize = DOMAIN_BYTES_MAX - QUOTA_PREFIX.len();
-const NAME_BYTES_MAX: usize = 63;
 
 /// How the scheduler counts a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +47,7 @@ pub fn class(name: &str) -> ResourceClass {
         "memory" => ResourceClass::Memory,
         "ephemeral-storage" => ResourceClass::EphemeralStorage,
         "pods" => ResourceClass::Pods,
-        _ if is_extended(name) => ResourceClass::Scalar { extended: true },
+        _ if is_extended_resource(name) => ResourceClass::Scalar { extended: true },
         _ if name.contains(NATIVE_PART)
             || name.starts_with(HUGE_PAGES_PREFIX)
             || name.starts_with(ATTACHABLE_VOLUMES_PREFIX) =>
@@ -63,41 +58,10 @@ pub fn class(name: &str) -> ResourceClass {
     }
 }
 
-/// Whether the name has a domain that is not Kubernetes' own, and a quota could be set on it.
-fn is_extended(name: &str) -> bool {
-    let Some((domain, rest)) = name.split_once('/') else {
-        return false;
-    };
-    !name.contains(NATIVE_PART)
-        && !name.starts_with(QUOTA_PREFIX)
-        && domain.len() <= QUOTA_DOMAIN_BYTES_MAX
-        && domain.split('.').all(is_domain_label)
-        && is_qualified(rest)
-}
-
-fn is_domain_label(label: &str) -> bool {
-    let is_alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    is_framed(label, is_alphanumeric, b"-")
-}
-
-fn is_qualified(name: &str) -> bool {
-    name.len() <= NAME_BYTES_MAX && is_framed(name, |byte| byte.is_ascii_alphanumeric(), b"-_.")
-}
-
-/// Whether `text` has only letters and `inner` signs, none of these first or last.
-fn is_framed(text: &str, is_letter: impl Fn(u8) -> bool, inner: &[u8]) -> bool {
-    let is_end = |end: Option<&u8>| end.is_some_and(|&byte| is_letter(byte));
-    let bytes = text.as_bytes();
-    is_end(bytes.first())
-        && is_end(bytes.last())
-        && bytes
-            .iter()
-            .all(|&byte| is_letter(byte) || inner.contains(&byte))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::label::{PART_BYTES_MAX, SUBDOMAIN_BYTES_MAX};
     use alloc::format;
 
     #[test]
@@ -128,8 +92,8 @@ mod tests {
 
     #[test]
     fn an_extended_name_must_stay_a_qualified_name_in_a_quota() {
-        let longest_domain = "a".repeat(DOMAIN_BYTES_MAX - QUOTA_PREFIX.len());
-        let longest_name = "A".repeat(NAME_BYTES_MAX);
+        let longest_domain = "a".repeat(SUBDOMAIN_BYTES_MAX - "requests.".len());
+        let longest_name = "A".repeat(PART_BYTES_MAX);
         for name in [
             "a/b",
             "1-2.x/a_B.c-1",

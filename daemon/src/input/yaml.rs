@@ -8,7 +8,6 @@ use super::tree::{Node, Tree};
 use super::{Input, Place, Problem, decode};
 use berth_core::object::decode::{Identity, Kind, Value};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{Error, MessageFormatter, UserMessageFormatter};
 use std::borrow::Cow;
@@ -107,15 +106,36 @@ fn parse(document: &str) -> Result<Tree, Error> {
     )
 }
 
-/// Reads a text of one document as a type whose errors begin with the field's path, such as a
-/// configuration.
-pub fn read_as<T: DeserializeOwned>(place: &Place, text: &str) -> Result<T, Problem> {
-    let tree = parse(text).map_err(|error| problem(place, &error))?;
-    T::deserialize(tree.value(text)).map_err(|error| {
-        let message = error.to_string();
-        let field = message.split(": ").next().unwrap_or_default();
-        Problem::of_place(place.line_below(tree.line_of(field)), message)
-    })
+/// A text of one document, such as a configuration, that knows the lines of its fields.
+pub struct Whole {
+    place: Place,
+    text: String,
+    tree: Tree,
+}
+
+impl Whole {
+    /// Reads the text that stands at `place`.
+    pub fn read(place: Place, text: String) -> Result<Self, Problem> {
+        match parse(&text) {
+            Ok(tree) => Ok(Self { place, text, tree }),
+            Err(error) => Err(problem(&place, &error)),
+        }
+    }
+
+    /// All of it.
+    pub fn value(&self) -> Value {
+        self.tree.value(&self.text)
+    }
+
+    /// What is wrong with a field, on its line or that of the last part of its path that is there.
+    pub fn problem(&self, field: String, message: String) -> Problem {
+        Problem {
+            place: self.place.line_below(self.tree.line_of(&field)),
+            object: None,
+            field: (!field.is_empty()).then_some(field),
+            message,
+        }
+    }
 }
 
 fn options(document: &str) -> serde_saphyr::Options {

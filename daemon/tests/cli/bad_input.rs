@@ -2,33 +2,37 @@
 
 use crate::run::{berth, simulate_text};
 
-/// File name, its text, what is told.
-type Row<'a> = (&'a str, &'a [u8], &'a str);
+/// Row, file name, its text, what is told.
+type Row<'a> = (&'a str, &'a str, &'a [u8], &'a str);
 
 /// Each of them alone ends the command with 2 and these words.
-const ROWS: [Row<'_>; 27] = [
-    ("empty.yaml", b"", "no objects in "),
-    ("comments.yaml", b"# one\n# two\n", "no objects in "),
-    ("marker.yaml", b"---\n---\n", "no objects in "),
+const ROWS: [Row<'_>; 34] = [
+    ("B52", "empty.yaml", b"", "no objects in "),
+    ("B52", "comments.yaml", b"# one\n# two\n", "no objects in "),
+    ("B52", "marker.yaml", b"---\n---\n", "no objects in "),
     (
+        "B53",
         "cut.json",
         b"{\"apiVersion\":\"v1\",\n\"kind\":\"Pod\"",
         "cut.json:2 (document 1): column 12: EOF",
     ),
     (
+        "B53",
         "comma.json",
         b"{\"apiVersion\":\"v1\",\n\"kind\":\"Pod\",\n}",
         "comma.json:3 (document 1): ",
     ),
     (
+        "B53",
         "tab.yaml",
         b"apiVersion: v1\nmetadata:\n\tname: a\n",
         "tab.yaml:3 (document 1): column 2: tab",
     ),
-    ("utf16.yaml", b"\xff\xfea\x00", "utf16.yaml: text is UTF-16"),
-    ("nul.yaml", b"a: b\nc: \x00\n", "nul.yaml:2: NUL"),
-    ("latin1.yaml", b"a: b\nc: \xe4\n", "latin1.yaml:2: text is not UTF-8"),
+    ("B53", "utf16.yaml", b"\xff\xfea\x00", "utf16.yaml: text is UTF-16"),
+    ("B53", "nul.yaml", b"a: b\nc: \x00\n", "nul.yaml:2: NUL"),
+    ("B53", "latin1.yaml", b"a: b\nc: \xe4\n", "latin1.yaml:2: text is not UTF-8"),
     (
+        "B54",
         "bomb.yaml",
         b"a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n\
           c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n\
@@ -37,60 +41,71 @@ const ROWS: [Row<'_>; 27] = [
         "anchors expand to more than is read",
     ),
     (
+        "B55",
         "duplicate.yaml",
         b"apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {x: a, x: b}}\n",
         "duplicate.yaml:3 (document 1): column 36: duplicate mapping key `x`",
     ),
     (
+        "B55",
         "duplicate.json",
         b"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\n\
           \"labels\":{\"x\":\"a\",\n\"x\":\"b\"}}}",
         "duplicate.json:3 (document 1): Pod a: duplicate key \"x\"",
     ),
     (
+        "B56",
         "typo.yaml",
         b"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: c}]\n\
           \x20 tolerations:\n  - key: a\n    opreator: Exists\n",
-        "typo.yaml:7 (document 1): Pod a: spec.tolerations[0]: unknown field `opreator`",
+        "typo.yaml:8 (document 1): Pod a: spec.tolerations[0].opreator: unknown field, expected `key`, `operator`",
     ),
     (
+        "B54",
         "boolean.yaml",
         b"apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  labels:\n    x: yes\n",
         "boolean.yaml:6 (document 1): Pod a: metadata.labels.x: ",
     ),
     (
+        "B57",
         "kind.yaml",
         b"apiVersion: v1\nmetadata: {name: a}\n",
         "kind.yaml:1 (document 1): a: kind: is missing",
     ),
     (
+        "B57",
         "version.yaml",
         b"kind: Pod\nmetadata: {name: a, namespace: b}\n",
         "version.yaml:1 (document 1): Pod b/a: apiVersion: is missing",
     ),
     (
+        "B57",
         "beta.yaml",
         b"apiVersion: apps/v1beta1\nkind: Deployment\n",
         "beta.yaml:1 (document 1): Deployment: apiVersion: \"apps/v1beta1\"",
     ),
-    ("text.yaml", b"just text\n", "text.yaml:1 (document 1): expected an object"),
-    ("list.yaml", b"- a\n- b\n", "list.yaml:1 (document 1): expected an object"),
+    ("B57", "text.yaml", b"just text\n", "text.yaml:1 (document 1): expected an object"),
+    ("B57", "list.yaml", b"- a\n- b\n", "list.yaml:1 (document 1): expected an object"),
     (
+        "B57",
         "number.json",
         b"{\"apiVersion\":\"v1\",\n\"kind\":7}\n{\"kind\":\"Pod\"}",
         "number.json:2 (document 1): column 8: invalid type",
     ),
     (
+        "B57",
         "number.json",
         b"{\"apiVersion\":\"v1\",\n\"kind\":7}\n{\"kind\":\"Pod\"}",
         "number.json:3 (document 2): Pod: apiVersion: is missing",
     ),
     (
+        "B57",
         "item.json",
         b"{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[\n7]}",
         "item.json:2 (document 1, item 1): expected an object",
     ),
     (
+        "B11",
         "quantity.json",
         b"{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[\n\
           {\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"namespace\":\"web\"},\n\
@@ -100,6 +115,7 @@ const ROWS: [Row<'_>; 27] = [
          spec.containers[0].resources.requests.cpu: \"2 cores\"",
     ),
     (
+        "B11",
         "quantity.yaml",
         b"apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: a, namespace: web}\n\
           \x20 spec:\n    containers:\n    - name: c\n      resources:\n        limits:\n\
@@ -108,26 +124,77 @@ const ROWS: [Row<'_>; 27] = [
          spec.containers[0].resources.limits[example.com/gpu]: \"two\"",
     ),
     (
+        "B45",
         "twice.yaml",
         b"apiVersion: v1\nkind: Node\nmetadata: {name: a}\n---\n\
           apiVersion: v1\nkind: Node\nmetadata: {name: a}\n",
         "twice.yaml:5 (document 2): Node a: metadata.name: ",
     ),
     (
+        "B50",
         "name.yaml",
         b"apiVersion: v1\nkind: Node\nmetadata: {name: \"a\\e[31m\"}\n",
         "name.yaml:1 (document 1): Node a\\u{1b}[31m: metadata.name: ",
     ),
     (
+        "B62",
         "secret.yaml",
         b"apiVersion: v1\nkind: Secret\nstringData:\n  token: planted\n   more: planted\n",
         "secret.yaml:5 (document 1): ",
     ),
+    (
+        "B54",
+        "number.yaml",
+        b"apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {x: 0755}}\n",
+        "number.yaml:3 (document 1): Pod a: metadata.labels.x: ",
+    ),
+    (
+        "B56",
+        "affinity.yaml",
+        b"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: c}]\n\
+          \x20 affinity:\n    nodeAfinity: {}\n",
+        "affinity.yaml:7 (document 1): Pod a: spec.affinity.nodeAfinity: unknown field",
+    ),
+    (
+        "B56",
+        "resources.json",
+        b"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"},\"spec\":{\n\
+          \"containers\":[{\"name\":\"c\",\"resources\":{\n\"request\":{\"cpu\":1}}}]}}",
+        "resources.json:3 (document 1): Pod a: spec.containers[0].resources.request: unknown field",
+    ),
+    (
+        "B59",
+        "negative.yaml",
+        b"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  replicas: -1\n\
+          \x20 selector: {matchLabels: {a: b}}\n  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c}]}}\n",
+        "Deployment default/a: spec.replicas: -1 must be 0 or more",
+    ),
+    (
+        "B59",
+        "beyond.yaml",
+        b"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  replicas: 2147483648\n",
+        "beyond.yaml:5 (document 1): Deployment a: spec.replicas: invalid value: integer `2147483648`",
+    ),
+    (
+        "B59",
+        "billion.yaml",
+        b"apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  parallelism: 1000000000\n\
+          \x20 completions: 1000000000\n  template: {spec: {restartPolicy: Never, containers: [{name: c}]}}\n",
+        "Job default/a: spec: makes 1000000000 pods, 1000000000 in all; at most 300000 are made",
+    ),
+    (
+        "B59",
+        "template.yaml",
+        b"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: a}\nspec: {replicas: 1}\n",
+        "StatefulSet default/a: spec.template: is missing",
+    ),
 ];
 
-#[test]
-fn bad_input_is_told_with_its_place_and_nothing_is_placed() {
-    for (name, text, told) in ROWS {
+/// The rows of a number.
+fn check(row: &str) {
+    let mut count = 0;
+    for (_, name, text, told) in ROWS.iter().filter(|(own, ..)| *own == row) {
+        count += 1;
         let run = simulate_text(name, text, &[]);
         assert_eq!(run.code, 2, "{name}: {}", run.stderr);
         assert_eq!(run.stdout, "", "{name}");
@@ -135,10 +202,38 @@ fn bad_input_is_told_with_its_place_and_nothing_is_placed() {
         assert!(!run.stderr.contains("planted"), "{name}: {}", run.stderr);
         assert!(!run.stderr.contains('\u{1b}'), "{name}: {}", run.stderr);
     }
+    assert!(count > 0, "{row} has no rows");
+}
+
+macro_rules! rows {
+    ($($test:ident $row:literal;)+) => {
+        $(#[test] fn $test() { check($row); })+
+
+        #[test]
+        fn every_row_has_a_test() {
+            for (row, name, ..) in ROWS {
+                assert!([$($row),+].contains(&row), "{row}: {name}");
+            }
+        }
+    };
+}
+
+rows! {
+    b11_quantities_are_told_with_their_line "B11";
+    b45_one_name_twice "B45";
+    b50_terminal_escapes_are_escaped "B50";
+    b52_files_without_objects "B52";
+    b53_texts_that_are_no_json_or_yaml "B53";
+    b54_anchors_and_scalars_of_yaml "B54";
+    b55_keys_that_stand_twice "B55";
+    b56_misspelt_fields "B56";
+    b57_documents_that_are_no_objects "B57";
+    b59_workloads_that_make_no_sense "B59";
+    b62_a_secret_is_never_echoed "B62";
 }
 
 #[test]
-fn odd_but_right_input_is_taken() {
+fn b52_b53_b54_b57_odd_but_right_input_is_taken() {
     for (name, text, nodes) in [
         (
             "list.json",
@@ -205,7 +300,7 @@ fn odd_but_right_input_is_taken() {
 }
 
 #[test]
-fn kinds_that_are_not_read_are_counted() {
+fn b58_kinds_that_are_not_read_are_counted() {
     let text = "{apiVersion: v1, kind: Secret}\n---\n{apiVersion: v1, kind: Secret}\n---\n\
                 {apiVersion: x.io/v1, kind: Pod}\n---\n{apiVersion: v1, kind: List}\n";
     let run = simulate_text("other.yaml", text, &[]);
@@ -260,7 +355,7 @@ fn leaving_out_everything_that_could_be_placed_ends_with_2() {
 }
 
 #[test]
-fn one_bad_object_does_not_hide_the_next_and_a_thousand_are_counted() {
+fn b61_one_bad_object_does_not_hide_the_next_and_a_thousand_are_counted() {
     let documents: Vec<_> = (0..1000)
         .map(|n| format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: p{n}}}\n"))
         .collect();
@@ -277,7 +372,7 @@ fn one_bad_object_does_not_hide_the_next_and_a_thousand_are_counted() {
 }
 
 #[test]
-fn deep_nesting_is_refused_or_skipped_but_never_a_crash() {
+fn b54_deep_nesting_is_refused_or_skipped_but_never_a_crash() {
     let depth = 100_000;
     let flow = format!("a: {}{}", "[".repeat(depth), "]".repeat(depth));
     let block: Vec<_> = (0..2_000).map(|n| " ".repeat(n) + "a:").collect();
@@ -303,7 +398,7 @@ fn deep_nesting_is_refused_or_skipped_but_never_a_crash() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named() {
+fn b60_what_cannot_be_read_is_named() {
     let run = berth(&[
         "simulate",
         "-f",
@@ -331,7 +426,7 @@ fn what_cannot_be_read_is_named() {
 
 #[test]
 #[cfg(unix)]
-fn devices_links_and_folders_that_do_not_end_are_refused() {
+fn b60_devices_links_and_folders_that_do_not_end_are_refused() {
     use std::os::unix::fs::symlink;
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);

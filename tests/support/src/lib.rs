@@ -7,6 +7,7 @@
 //! - [`answer`]: one answer of Berth, from the core or from the command, and how it differs.
 //! - [`cluster_list`]: a scenario as the `List` that `kubectl get -o json` would print.
 //! - [`virtual_time`]: a run through the whole loop of the core, with an API server beside it.
+//! - [`case`]: tables of small cases with what is expected, for the core and the command.
 //! - [`generate`]: random clusters and what happens to them.
 //! - [`exact`]: requests and free room in arithmetic that cannot overflow.
 //! - [`openb`]: the openb trace as objects.
@@ -18,6 +19,7 @@
 #![allow(clippy::missing_panics_doc)]
 
 pub mod answer;
+pub mod case;
 pub mod cluster_list;
 pub mod command;
 pub mod exact;

@@ -12,23 +12,38 @@ use crate::selector;
 use crate::table::{Count, Table};
 
 impl Cluster {
-    /// Gives back the terms that the scratch list names, so many of each kind.
+    /// Gives back the terms that the scratch list names, so many of each kind. The last one is the
+    /// first in the chains of the classes that raise it, so it goes first.
     pub(super) fn release_scratch(&mut self, lengths: [u32; 4]) {
         let scratch = core::mem::take(&mut self.live.scratch);
-        for constraint in List::Constraints.of(&scratch, lengths).as_chunks().0 {
+        for [term, ..] in List::Preferred
+            .of(&scratch, lengths)
+            .as_chunks::<PREFERRED_WORDS>()
+            .0
+            .iter()
+            .rev()
+        {
+            self.release_term(TermId(*term));
+        }
+        let affinity = groups(List::Affinity.of(&scratch, lengths)).rev();
+        for (term, _) in groups(List::AntiAffinity.of(&scratch, lengths))
+            .rev()
+            .chain(affinity)
+        {
+            self.release_term(term);
+        }
+        for constraint in List::Constraints
+            .of(&scratch, lengths)
+            .as_chunks()
+            .0
+            .iter()
+            .rev()
+        {
             let Constraint { key, term, .. } = Constraint::read(constraint);
             if let Some(term) = term {
                 self.release_term(term);
             }
             self.topology.release(key);
-        }
-        let affinity = groups(List::Affinity.of(&scratch, lengths));
-        for (term, _) in affinity.chain(groups(List::AntiAffinity.of(&scratch, lengths))) {
-            self.release_term(term);
-        }
-        let preferred = List::Preferred.of(&scratch, lengths);
-        for [term, ..] in preferred.as_chunks::<PREFERRED_WORDS>().0 {
-            self.release_term(TermId(*term));
         }
         self.live.scratch = scratch;
     }
@@ -155,6 +170,14 @@ impl Cluster {
                     term => (0, term),
                 };
                 let label = term.first().copied().unwrap_or(0);
+                // One group a key: it holds all terms, so it is not written once for each.
+                let before = self.live.scratch.get(first..).unwrap_or_default();
+                if as_one_group
+                    && let Some(key) = self.topology.find(label)
+                    && groups(before).any(|(_, own)| own == key)
+                {
+                    continue;
+                }
                 let written = self.writer.number(kind::GROUP).and_then(|()| {
                     self.writer.copy(&mut self.texts, &[label])?;
                     if as_one_group {
@@ -168,11 +191,6 @@ impl Cluster {
                     return Err(full);
                 }
                 let term = self.intern_term()?;
-                let before = self.live.scratch.get(first..).unwrap_or_default();
-                if as_one_group && groups(before).any(|(own, _)| own == term) {
-                    self.release_term(term);
-                    continue;
-                }
                 let key = self.terms.key(term).unwrap_or(KeyId(0));
                 let group: [u32; GROUP_WORDS] = [term.0, key.0];
                 let weight = sign.saturating_mul(weight.cast_signed()).cast_unsigned();

@@ -7,36 +7,39 @@ use super::type_meta::{
 };
 use super::{ApiVersion, Duration, NodeAffinity, TopologySpreadConstraint, Value};
 use super::{nullable, nullable_list};
+use crate::object::value::ValueError;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use serde::de::{DeserializeOwned, Error as _};
+use core::mem;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Args of one plugin.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+/// Args of one plugin. Decoded alone they stay [`PluginArgs::Undecoded`]; the configuration around
+/// them decodes them, and so can say where they stand.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct PluginConfig {
     /// The args.
+    #[serde(deserialize_with = "undecoded")]
     pub args: PluginArgs,
     /// The plugin's name.
+    #[serde(deserialize_with = "nullable")]
     pub name: String,
 }
 
-impl<'de> Deserialize<'de> for PluginConfig {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Default, Deserialize)]
-        #[serde(default, deny_unknown_fields, rename = "PluginConfig")]
-        struct Undecoded {
-            #[serde(deserialize_with = "nullable")]
-            name: String,
-            args: Value,
+impl PluginConfig {
+    /// Reads the args as those of the plugin; the error's path is below them.
+    pub(super) fn decode_args(&mut self) -> Result<(), ValueError> {
+        if let PluginArgs::Undecoded(args) = &mut self.args {
+            self.args = PluginArgs::decode(&self.name, mem::take(args))?;
         }
-        let Undecoded { name, args } = Undecoded::deserialize(deserializer)?;
-        let args = PluginArgs::decode(&name, args).map_err(|problem| {
-            D::Error::custom(format!("decoding args for plugin {name}: {problem}"))
-        })?;
-        Ok(Self { args, name })
+        Ok(())
     }
+}
+
+fn undecoded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PluginArgs, D::Error> {
+    Value::deserialize(deserializer).map(PluginArgs::Undecoded)
 }
 
 macro_rules! plugin_args {
@@ -59,7 +62,7 @@ macro_rules! plugin_args {
                 }
             }
 
-            fn decode(plugin: &str, args: Value) -> Result<Self, String> {
+            fn decode(plugin: &str, args: Value) -> Result<Self, ValueError> {
                 match plugin {
                     $(stringify!($plugin) => {
                         decode_kind(args, $kind::TEXT).map(Self::$plugin)
@@ -90,20 +93,25 @@ impl Default for PluginArgs {
 }
 
 /// Decodes args whose `apiVersion` and `kind` may be left out, but not be others.
-fn decode_kind<T: Default + DeserializeOwned>(args: Value, kind: &str) -> Result<T, String> {
+fn decode_kind<T: Default + DeserializeOwned>(args: Value, kind: &str) -> Result<T, ValueError> {
     let mut fields = match args {
         Value::Null => return Ok(T::default()),
         Value::Map(fields) => fields,
-        other => return T::deserialize(other).map_err(|error| error.to_string()),
+        other => return T::deserialize(other),
     };
     for (key, expected) in [("apiVersion", ApiVersion::TEXT), ("kind", kind)] {
         match fields.remove(key) {
             None | Some(Value::Null) => {}
             Some(Value::String(given)) if given == expected => {}
-            Some(given) => return Err(format!("{key}: must be {expected:?}, got {given}")),
+            Some(given) => {
+                return Err(ValueError {
+                    field: key.to_string(),
+                    problem: format!("must be {expected:?}, got {given}"),
+                });
+            }
         }
     }
-    T::deserialize(Value::Map(fields)).map_err(|error| error.to_string())
+    T::deserialize(Value::Map(fields))
 }
 
 /// Args of `DefaultPreemption`: how many candidate nodes are tried.

@@ -7,7 +7,8 @@ use core::fmt;
 /// One thing that is wrong with a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// Path of the field, as `profiles[0].pluginConfig[1].args.hardPodAffinityWeight`.
+    /// Path of the field, as `profiles[0].pluginConfig[1].args.hardPodAffinityWeight`; empty for
+    /// the configuration itself.
     pub field: String,
     /// What is wrong, in upstream's words where upstream refuses it too.
     pub problem: String,
@@ -15,7 +16,10 @@ pub struct ConfigError {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.field, self.problem)
+        if !self.field.is_empty() {
+            write!(f, "{}: ", self.field)?;
+        }
+        f.write_str(&self.problem)
     }
 }
 

@@ -41,19 +41,6 @@ pub(super) fn label_value(text: &str) -> Form {
     )
 }
 
-/// Whether upstream takes the name for that of an extended resource, which is counted in whole
-/// units. Mirrors `IsExtendedResourceName` in `pkg/apis/core/helper/helpers.go`.
-pub(super) fn is_extended_resource(name: &str) -> bool {
-    // With "requests." before it, as in a quota, the name must still have its form.
-    const DOMAIN_BYTES_MAX: usize = 253 - "requests.".len();
-    name.split_once('/').is_some_and(|(domain, _)| {
-        !name.contains("kubernetes.io/")
-            && !name.starts_with("requests.")
-            && domain.len() <= DOMAIN_BYTES_MAX
-            && label::is_qualified_name(name)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,20 +76,6 @@ mod tests {
         assert_eq!(label_value(""), Ok(()));
         for bad in ["bad key!", "é", "-a", &"v".repeat(64)] {
             assert!(label_value(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn resources_without_a_foreign_domain_are_not_extended() {
-        assert!(is_extended_resource("nvidia.com/gpu"));
-        for name in [
-            "cpu",
-            "foo",
-            "kubernetes.io/x",
-            "a.kubernetes.io/x",
-            "requests.a.b/c",
-        ] {
-            assert!(!is_extended_resource(name), "{name}");
         }
     }
 }

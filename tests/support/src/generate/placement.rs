@@ -46,8 +46,8 @@ pub fn node_name(number: u8) -> String {
 pub fn term(wrong: bool) -> impl Strategy<Value = TermRecipe> + Clone {
     let operators = if wrong { 7 } else { 6 };
     let field = if wrong {
-        // The API server insists on one value.
-        (any::<bool>(), 0..3_u8, vec(0..6_u8, 1)).boxed()
+        // The API server insists on one value; kube-scheduler narrows by all of them.
+        (any::<bool>(), 0..3_u8, vec(0..6_u8, 0..=3)).boxed()
     } else {
         (Just(true), 0..2_u8, vec(0..6_u8, 1)).boxed()
     };

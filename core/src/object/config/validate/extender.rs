@@ -1,8 +1,9 @@
 //! Rules of extenders.
 
 use super::findings::Findings;
-use super::names::{is_extended_resource, label_key_problems};
+use super::names::label_key_problems;
 use crate::object::config::Extender;
+use crate::object::label::is_extended_resource;
 use alloc::collections::BTreeSet;
 use alloc::format;
 

@@ -1,14 +1,12 @@
-//! Names of labels. Mirrors `apimachinery/pkg/api/validate/content`.
+//! What upstream says of label keys and values. Mirrors `apimachinery/pkg/api/validate/content`.
 
+use crate::object::label::{
+    PART_BYTES_MAX, SUBDOMAIN_BYTES_MAX, has_name_part_form, has_subdomain_form,
+};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-
-/// Longest name part of a label key, and longest label value.
-const LABEL_BYTES_MAX: usize = 63;
-/// Longest prefix of a label key.
-const SUBDOMAIN_BYTES_MAX: usize = 253;
 
 const LABEL_KEY: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start \
     and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex \
@@ -35,7 +33,7 @@ pub(super) fn label_key_problems(key: &str) -> Vec<String> {
                 if prefix.len() > SUBDOMAIN_BYTES_MAX {
                     problems.push(format!("prefix part {}", too_long(SUBDOMAIN_BYTES_MAX)));
                 }
-                if !is_subdomain(prefix) {
+                if !has_subdomain_form(prefix) {
                     problems.push(format!("prefix part {SUBDOMAIN}"));
                 }
             }
@@ -51,10 +49,10 @@ pub(super) fn label_key_problems(key: &str) -> Vec<String> {
     };
     if name.is_empty() {
         problems.push("name part must be non-empty".to_owned());
-    } else if name.len() > LABEL_BYTES_MAX {
-        problems.push(format!("name part {}", too_long(LABEL_BYTES_MAX)));
+    } else if name.len() > PART_BYTES_MAX {
+        problems.push(format!("name part {}", too_long(PART_BYTES_MAX)));
     }
-    if !is_label_name(name) {
+    if !has_name_part_form(name) {
         problems.push(format!("name part {LABEL_KEY}"));
     }
     problems
@@ -63,40 +61,15 @@ pub(super) fn label_key_problems(key: &str) -> Vec<String> {
 /// What is wrong with a label value; upstream's `IsLabelValue`.
 pub(super) fn label_value_problems(value: &str) -> Vec<String> {
     let mut problems = Vec::new();
-    if value.len() > LABEL_BYTES_MAX {
-        problems.push(too_long(LABEL_BYTES_MAX));
+    if value.len() > PART_BYTES_MAX {
+        problems.push(too_long(PART_BYTES_MAX));
     }
-    if !value.is_empty() && !is_label_name(value) {
+    if !value.is_empty() && !has_name_part_form(value) {
         problems.push(LABEL_VALUE.to_owned());
     }
     problems
 }
 
-/// Whether the name is that of an extended resource; upstream's `IsExtendedResourceName`.
-pub(super) fn is_extended_resource(name: &str) -> bool {
-    let native = !name.contains('/') || name.contains("kubernetes.io/");
-    !native
-        && !name.starts_with("requests.")
-        && label_key_problems(&format!("requests.{name}")).is_empty()
-}
-
 fn too_long(bytes: usize) -> String {
     format!("must be no more than {bytes} bytes")
-}
-
-fn is_label_name(name: &str) -> bool {
-    name.starts_with(|letter: char| letter.is_ascii_alphanumeric())
-        && name.ends_with(|letter: char| letter.is_ascii_alphanumeric())
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
-}
-
-fn is_subdomain(name: &str) -> bool {
-    let lower = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
-    name.split('.').all(|label| {
-        label.starts_with(lower)
-            && label.ends_with(lower)
-            && label.chars().all(|letter| lower(letter) || letter == '-')
-    })
 }
