@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -13,17 +14,24 @@ import (
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 	podregistry "k8s.io/kubernetes/pkg/registry/core/pod"
+	sigsjson "sigs.k8s.io/json"
 )
 
 // admit completes the input's objects as an API server does and takes out those that it would
-// refuse. Returns why, by `Pod default/p1` and the like.
-func admit(in *input) map[string]string {
+// refuse. Returns why, by `Pod default/p1` and the like. What is left is what a watch brings: lists
+// that are there but empty are not.
+func admit(in *input) (map[string]string, error) {
 	refused := map[string]string{}
 	in.Namespaces = keep(refused, "Namespace", in.Namespaces, admitNamespace)
 	in.Nodes = keep(refused, "Node", in.Nodes, admitNode)
 	in.BoundPods = keep(refused, "Pod", in.BoundPods, admitPod)
 	in.PodsInOrder = keep(refused, "Pod", in.PodsInOrder, admitPod)
-	return refused
+	text, err := json.Marshal(in)
+	if err != nil {
+		return nil, err
+	}
+	*in = input{}
+	return refused, sigsjson.UnmarshalCaseSensitivePreserveInts(text, in)
 }
 
 // keep replaces objects by their admitted form, in their order.

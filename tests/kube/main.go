@@ -8,7 +8,6 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -19,10 +18,10 @@ import (
 
 // answer is a line of output.
 type answer struct {
-	Pods     []*verdict `json:"pods,omitempty"`
+	Pods     []*verdict `json:"pods"`
 	Scenario int64      `json:"scenario"`
 	Strategy string     `json:"strategy,omitempty"`
-	// With -admit: the input as an API server would hold it, and by object why it refused.
+	// Of a scenario with admit: the input as an API server would hold it, and by object why it refused.
 	Input   *input            `json:"input,omitempty"`
 	Refused map[string]string `json:"refused,omitempty"`
 	// The scenario as a whole makes no sense; there are no verdicts.
@@ -30,19 +29,16 @@ type answer struct {
 }
 
 func main() {
-	admitted := flag.Bool("admit", false,
-		"complete and validate objects as an API server does, and print the input that is left")
-	flag.Parse()
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
-	if err := run(os.Stdin, os.Stdout, *admitted); err != nil {
+	if err := run(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "kube:", err)
 		os.Exit(1)
 	}
 }
 
 // run answers each line at once, so that a caller may wait for the answer before it goes on.
-func run(from io.Reader, to io.Writer, admitted bool) error {
+func run(from io.Reader, to io.Writer) error {
 	lines := bufio.NewReaderSize(from, 1<<20)
 	out := bufio.NewWriter(to)
 	encoder := json.NewEncoder(out)
@@ -50,7 +46,7 @@ func run(from io.Reader, to io.Writer, admitted bool) error {
 	for {
 		line, err := lines.ReadBytes('\n')
 		if len(line) > 1 {
-			if err := encoder.Encode(answerLine(line, admitted)); err != nil {
+			if err := encoder.Encode(answerLine(line)); err != nil {
 				return err
 			}
 			if err := out.Flush(); err != nil {
@@ -66,7 +62,7 @@ func run(from io.Reader, to io.Writer, admitted bool) error {
 	}
 }
 
-func answerLine(line []byte, admitted bool) *answer {
+func answerLine(line []byte) *answer {
 	var s scenario
 	strict, err := sigsjson.UnmarshalStrict(line, &s)
 	if err == nil && len(strict) > 0 {
@@ -74,10 +70,12 @@ func answerLine(line []byte, admitted bool) *answer {
 	}
 	told := &answer{Scenario: s.Scenario, Strategy: s.Strategy}
 	if err == nil {
-		if admitted {
-			told.Refused = admit(&s.Input)
+		if s.Admit {
+			told.Refused, err = admit(&s.Input)
 			told.Input = &s.Input
 		}
+	}
+	if err == nil {
 		told.Pods, err = decide(&s)
 	}
 	if err != nil {

@@ -30,6 +30,8 @@ type scenario struct {
 	// Config is a KubeSchedulerConfiguration without apiVersion and kind.
 	Config map[string]any `json:"config,omitempty"`
 	Input  input          `json:"input"`
+	// Complete and validate the objects as an API server does, and tell the input that is left.
+	Admit bool `json:"admit,omitempty"`
 }
 
 // input is a cluster, and the pods that are to be placed on it.

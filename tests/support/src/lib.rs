@@ -7,6 +7,8 @@
 //! - [`answer`]: one answer of Berth, from the core or from the command, and how it differs.
 //! - [`cluster_list`]: a scenario as the `List` that `kubectl get -o json` would print.
 //! - [`generate`]: random clusters and what happens to them.
+//! - [`kube`]: upstream itself, asked line by line.
+//! - [`shrink`]: the least of a JSON document that still has a property.
 //! - [`exact`]: requests and free room in arithmetic that cannot overflow.
 //! - [`openb`]: the openb trace as objects.
 //! - [`tally`]: counts of what is equal, and the first differences.
@@ -21,10 +23,12 @@ pub mod command;
 pub mod exact;
 pub mod generate;
 pub mod golden;
+pub mod kube;
 pub mod object;
 pub mod openb;
 pub mod replay;
 pub mod run;
+pub mod shrink;
 pub mod tally;
 
 use std::path::{Path, PathBuf};

@@ -13,6 +13,7 @@ pub fn object(kind: &str, json: &Value) -> Object {
         "Namespace" => Object::Namespace(decode(json)),
         "Node" => Object::Node(Box::new(decode(json))),
         "Pod" => Object::Pod(Box::new(pod(json))),
+        "ReplicationController" => Object::ReplicationController(decode(json)),
         "ReplicaSet" => Object::ReplicaSet(decode(json)),
         "Service" => Object::Service(decode(json)),
         "StatefulSet" => Object::StatefulSet(decode(json)),
