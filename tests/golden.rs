@@ -51,7 +51,7 @@ macro_rules! sets {
         mod pods_go_where_kube_scheduler_put_them {
             $(#[test]
             fn $name() {
-                super::replay($set, $verdicts, $placed, Replay::evaluate_and_follow);
+                super::replay($set, $verdicts, $placed, super::Replay::evaluate_and_follow);
             })+
         }
     };

@@ -105,7 +105,7 @@ pub fn line(number: u64, case: &Case) -> Value {
     fields.remove("apiVersion");
     fields.remove("kind");
     let mut line = json!({"scenario": number, "config": config, "input": input(&world)});
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         add_namespaces(&mut line["input"]);
     }
     line
