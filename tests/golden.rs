@@ -40,42 +40,18 @@ fn exact_part(scenario: &Scenario) -> impl Iterator<Item = (&Value, &Verdict)> {
         .take_while(|(_, verdict)| !verdict.wraps && verdict.error.is_none())
 }
 
-fn schedule(replay: &mut Replay, pod: &Value, _: &Verdict) -> Answer {
-    let id = replay.add_pod(pod);
-    let decision = replay.scheduler.schedule(id);
-    let answer = replay.answer(&decision);
-    if answer.node.is_none() {
-        replay.remove_pod(pod);
-    }
-    answer
-}
-
-fn evaluate_and_follow(replay: &mut Replay, pod: &Value, verdict: &Verdict) -> Answer {
-    let id = replay.add_pod(pod);
-    let before = replay.scheduler.state_hash();
-    let decision = replay.scheduler.evaluate(id);
-    let answer = replay.answer(&decision);
-    let after = replay.scheduler.state_hash();
-    assert_eq!(after, before, "{} was evaluated", verdict.pod);
-    match &verdict.chosen {
-        Some(node) => replay.bind_pod(pod, node),
-        None => replay.remove_pod(pod),
-    }
-    answer
-}
-
 macro_rules! sets {
     ($($name:ident $set:literal $verdicts:literal $placed:literal;)+) => {
         mod pods_go_where_berth_puts_them {
             $(#[test]
             fn $name() {
-                super::replay($set, $verdicts, $placed, super::schedule);
+                super::replay($set, $verdicts, $placed, |replay, pod, _| replay.schedule(pod));
             })+
         }
         mod pods_go_where_kube_scheduler_put_them {
             $(#[test]
             fn $name() {
-                super::replay($set, $verdicts, $placed, super::evaluate_and_follow);
+                super::replay($set, $verdicts, $placed, super::Replay::evaluate_and_follow);
             })+
         }
     };

@@ -2,7 +2,7 @@
 //!
 //! Stage before: [`validate`](super::validate). Stage after: [`expand`](super::expand) for the
 //! pods of workloads, then [`Scheduler::apply`](crate::Scheduler::apply). Mirrors
-//! `pkg/apis/core/v1/defaults.go`, `pkg/registry/core/pod/strategy.go` and the plugins
+//! `pkg/apis/core/v1/defaults.go`, `pkg/registry/core/pod/strategy.go`, `pkg/api/pod/util.go` and the plugins
 //! `LimitRanger`, `Priority`, `DefaultTolerationSeconds` and `RuntimeClass` of
 //! `plugin/pkg/admission`. A pod that has been through all that once is not changed.
 
@@ -120,6 +120,7 @@ impl Defaults {
     pub fn apply(&mut self, pod: &mut Pod) -> Result<(), Invalid> {
         set_if_empty(&mut pod.metadata.namespace, DEFAULT_NAMESPACE);
         set_if_empty(&mut pod.spec.scheduler_name, DEFAULT_SCHEDULER_NAME);
+        drop_what_is_not_kept(pod);
         let host_network = pod.spec.host_network;
         let spec = &mut pod.spec;
         for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
@@ -186,7 +187,7 @@ impl Defaults {
         let Some(name) = &pod.spec.runtime_class_name else {
             return Ok(());
         };
-        let admitted = !pod.spec.node_name.is_empty() || !pod.status.phase.is_empty();
+        let admitted = is_admitted(pod);
         let field = Path::root("spec");
         let Some(class) = self.runtime_classes.get(name) else {
             let problem = format!("RuntimeClass {} is not in the input", Quoted(name));
@@ -228,6 +229,30 @@ impl Defaults {
             pod.spec.tolerations.extend(new);
         }
         Ok(())
+    }
+}
+
+/// Whether an API server has let the pod pass already: then its fields are in force.
+fn is_admitted(pod: &Pod) -> bool {
+    !pod.spec.node_name.is_empty() || !pod.status.phase.is_empty()
+}
+
+/// Takes out what an API server does not keep: fields behind gates that are off, as
+/// `DropDisabledPodFields` of `pkg/api/pod/util.go` does, and a list of no preferences, which no
+/// encoding tells from none. The scheduler scores by a list that is there, even if it is empty.
+fn drop_what_is_not_kept(pod: &mut Pod) {
+    let admitted = is_admitted(pod);
+    let spec = &mut pod.spec;
+    let node_affinity = spec.affinity.as_mut().map(|own| &mut own.node_affinity);
+    if let Some(own) = node_affinity.and_then(Option::as_mut) {
+        own.preferred.take_if(|terms| terms.is_empty());
+    }
+    if admitted {
+        return;
+    }
+    let containers = spec.containers.iter_mut().chain(&mut spec.init_containers);
+    for mount in containers.flat_map(|container| &mut container.volume_mounts) {
+        mount.bind_mount_options.clear();
     }
 }
 

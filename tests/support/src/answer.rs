@@ -65,6 +65,13 @@ impl Answer {
         compare("pod", &self.pod, &golden.pod);
         compare("node", &self.node, &golden.chosen);
         compare("unsupported field", &self.field, &None::<String>);
+        compare("gated", &(self.result == "gated"), &golden.gated);
+        if golden.gated || golden.error.is_some() {
+            // The core's errors are values; their texts are its own.
+            let failed = golden.error.is_some();
+            compare("an error", &(self.result == "error"), &failed);
+            return text;
+        }
         compare("error", &self.error, &golden.error);
         compare("feasible", &self.feasible, &Some(golden.feasible));
         compare("message", &self.message, &golden.message);

@@ -4,7 +4,7 @@
 //! no API server lets pass. Where the two differ, the list says the same thing in a form that
 //! both accept:
 //!
-//! - ReplicaSets and StatefulSets have their pods beside them and ask for no further ones; their
+//! - ReplicationControllers, ReplicaSets and StatefulSets have their pods beside them and ask for no further ones; their
 //!   templates, which the golden inputs leave empty, get a container. Spreading reads only their
 //!   selectors.
 //! - A pod-level request below the sum of the containers, and a fraction of an extended resource,
@@ -32,7 +32,7 @@ pub fn cluster_list(scenario: &Scenario) -> ClusterList {
     let mut replaced = BTreeSet::new();
     for (kind, object) in scenario.input.cluster() {
         let object = match kind {
-            "ReplicaSet" | "StatefulSet" => without_replicas(object),
+            "ReplicationController" | "ReplicaSet" | "StatefulSet" => without_replicas(object),
             "Pod" if !is_valid(object) => same_room(object),
             _ => object.clone(),
         };

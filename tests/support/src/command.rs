@@ -62,7 +62,12 @@ pub fn empty_folder(base: &str, name: &str) -> PathBuf {
 
 /// A program that the machine may lack. Then the test is skipped aloud, and fails in CI.
 pub fn tool(name: &str, install: &str) -> Option<Command> {
-    let found = Command::new(name).arg("--version").output();
+    tool_that_knows("--version", name, install)
+}
+
+/// The same of a program that tells its version by another word.
+pub fn tool_that_knows(version: &str, name: &str, install: &str) -> Option<Command> {
+    let found = Command::new(name).arg(version).output();
     if found.is_ok_and(|output| output.status.success()) {
         return Some(Command::new(name));
     }

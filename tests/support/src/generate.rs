@@ -5,11 +5,14 @@
 //! of names and amounts, so that pods and nodes meet, and the odd values on which rules differ.
 
 pub mod event;
+pub mod json;
+pub mod lawful;
 pub mod node;
 pub mod placement;
 pub mod pod;
 pub mod pool;
 pub mod profile;
+pub mod scenario;
 pub mod world;
 
 use event::Event;

@@ -27,6 +27,7 @@ pub struct Input {
     pub namespaces: Vec<Value>,
     pub nodes: Vec<Value>,
     pub services: Vec<Value>,
+    pub replication_controllers: Vec<Value>,
     pub replica_sets: Vec<Value>,
     pub stateful_sets: Vec<Value>,
     pub bound_pods: Vec<Value>,
@@ -39,6 +40,7 @@ impl Input {
         [
             ("Namespace", &self.namespaces),
             ("Service", &self.services),
+            ("ReplicationController", &self.replication_controllers),
             ("ReplicaSet", &self.replica_sets),
             ("StatefulSet", &self.stateful_sets),
             ("Node", &self.nodes),
@@ -69,6 +71,9 @@ pub struct Verdict {
     pub message: Option<String>,
     /// The attempt failed; the pod is not placed.
     pub error: Option<String>,
+    /// Held by a scheduling gate.
+    #[serde(default)]
+    pub gated: bool,
     /// May rest on integers that overflowed.
     #[serde(default)]
     pub wraps: bool,
@@ -146,44 +151,48 @@ fn cluster_scenarios(set: &str) -> Vec<Scenario> {
 }
 
 fn random_scenarios(set: &str) -> Vec<Scenario> {
-    #[derive(Deserialize)]
-    struct InputLine {
-        scenario: u64,
-        strategy: Option<String>,
-        config: Option<Value>,
-        input: Input,
-    }
-    #[derive(Deserialize)]
-    struct GoldenLine {
-        scenario: u64,
-        pods: Vec<Verdict>,
-    }
     let inputs = read(&format!("golden/{set}.inputs.jsonl"));
     let golden = read(&format!("golden/{set}.golden.jsonl"));
     let pairs = inputs.lines().zip(golden.lines());
     assert_eq!(inputs.lines().count(), golden.lines().count(), "{set}");
     pairs
-        .map(|(input, golden)| {
-            let input: InputLine = parse(input);
-            let mut golden: GoldenLine = parse(golden);
-            for verdict in &mut golden.pods {
-                verdict.overhead_twice =
-                    OVERHEAD_TWICE.contains(&(golden.scenario, verdict.pod.as_str()));
-            }
-            assert_eq!(input.scenario, golden.scenario, "{set}");
-            let strategy = input.strategy.as_deref();
-            Scenario {
-                name: format!("{set}/{}", input.scenario),
-                config: match (input.config, strategy) {
-                    (Some(config), _) => Some(whole_configuration(config)),
-                    (None, Some("MostAllocated")) => Some(with_strategy("MostAllocated")),
-                    (None, _) => None,
-                },
-                input: input.input,
-                verdicts: golden.pods,
-            }
-        })
+        .map(|(input, golden)| scenario(set, input, golden))
         .collect()
+}
+
+/// The scenario of an input's line and of the line with its verdicts.
+pub fn scenario(set: &str, input: &str, golden: &str) -> Scenario {
+    #[derive(Deserialize)]
+    struct InputLine {
+        scenario: u64,
+        strategy: Option<String>,
+        config: Option<Value>,
+        #[serde(default)]
+        input: Input,
+    }
+    #[derive(Deserialize)]
+    struct GoldenLine {
+        scenario: u64,
+        #[serde(default)]
+        pods: Vec<Verdict>,
+    }
+    let input: InputLine = parse(input);
+    let mut golden: GoldenLine = parse(golden);
+    for verdict in &mut golden.pods {
+        verdict.overhead_twice = OVERHEAD_TWICE.contains(&(golden.scenario, verdict.pod.as_str()));
+    }
+    assert_eq!(input.scenario, golden.scenario, "{set}");
+    let strategy = input.strategy.as_deref();
+    Scenario {
+        name: format!("{set}/{}", input.scenario),
+        config: match (input.config, strategy) {
+            (Some(config), _) => Some(whole_configuration(config)),
+            (None, Some("MostAllocated")) => Some(with_strategy("MostAllocated")),
+            (None, _) => None,
+        },
+        input: input.input,
+        verdicts: golden.pods,
+    }
 }
 
 /// A configuration that only makes NodeResourcesFit score with `strategy`.

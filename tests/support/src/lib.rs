@@ -9,6 +9,8 @@
 //! - [`virtual_time`]: a run through the whole loop of the core, with an API server beside it.
 //! - [`case`]: tables of small cases with what is expected, for the core and the command.
 //! - [`generate`]: random clusters and what happens to them.
+//! - [`kube`]: upstream itself, asked line by line.
+//! - [`shrink`]: the least of a JSON document that still has a property.
 //! - [`exact`]: requests and free room in arithmetic that cannot overflow.
 //! - [`openb`]: the openb trace as objects.
 //! - [`sample`]: small objects, field by field.
@@ -25,11 +27,13 @@ pub mod command;
 pub mod exact;
 pub mod generate;
 pub mod golden;
+pub mod kube;
 pub mod object;
 pub mod openb;
 pub mod replay;
 pub mod run;
 pub mod sample;
+pub mod shrink;
 pub mod tally;
 pub mod virtual_time;
 

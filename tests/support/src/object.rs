@@ -14,6 +14,7 @@ pub fn object(kind: &str, json: &Value) -> Object {
         "Node" => Object::Node(Box::new(decode(json))),
         "PodDisruptionBudget" => Object::PodDisruptionBudget(decode(json)),
         "Pod" => Object::Pod(Box::new(pod(json))),
+        "ReplicationController" => Object::ReplicationController(decode(json)),
         "ReplicaSet" => Object::ReplicaSet(decode(json)),
         "Service" => Object::Service(decode(json)),
         "StatefulSet" => Object::StatefulSet(decode(json)),

@@ -1,7 +1,7 @@
 //! A scheduler of the core, fed with the suites' inputs.
 
 use crate::answer::Answer;
-use crate::golden::{Scenario, full_name};
+use crate::golden::{Scenario, Verdict, full_name};
 use crate::object::{object, pod};
 use berth_core::id::PodId;
 use berth_core::object::config::KubeSchedulerConfiguration;
@@ -75,6 +75,32 @@ impl Replay {
         let mut pod: Pod = pod(json);
         node.clone_into(&mut pod.spec.node_name);
         self.apply(Change::Modified, &Object::Pod(Box::new(pod)));
+    }
+
+    /// Tries a new pod. On its node it stays, otherwise it is gone again.
+    pub fn schedule(&mut self, json: &Value) -> Answer {
+        let id = self.add_pod(json);
+        let decision = self.scheduler.schedule(id);
+        let answer = self.answer(&decision);
+        if answer.node.is_none() {
+            self.remove_pod(json);
+        }
+        answer
+    }
+
+    /// Asks about a new pod, which changes nothing, and puts it where the verdict says.
+    pub fn evaluate_and_follow(&mut self, json: &Value, verdict: &Verdict) -> Answer {
+        let id = self.add_pod(json);
+        let before = self.scheduler.state_hash();
+        let decision = self.scheduler.evaluate(id);
+        let answer = self.answer(&decision);
+        let after = self.scheduler.state_hash();
+        assert_eq!(after, before, "{} was evaluated", verdict.pod);
+        match &verdict.chosen {
+            Some(node) => self.bind_pod(json, node),
+            None => self.remove_pod(json),
+        }
+        answer
     }
 
     /// The whole record of the last attempt or evaluation.

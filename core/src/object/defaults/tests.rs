@@ -169,3 +169,32 @@ fn b35_label_keys_are_merged_once_and_absent_labels_skipped() {
     defaults.apply(&mut pod).unwrap();
     assert_eq!(pod, once);
 }
+
+#[test]
+fn a_field_behind_a_gate_that_is_off_is_not_kept_in_a_new_pod() {
+    let json = |status: &str| {
+        let mounts = r#"[{"name": "v", "mountPath": "/v", "bindMountOptions": ["noexec"]}]"#;
+        let containers = format!(r#"[{{"name": "c", "volumeMounts": {mounts}}}]"#);
+        pod(&format!(
+            r#"{{"spec": {{"containers": {containers}}}, "status": {status}}}"#
+        ))
+    };
+    let options = |status: &str| {
+        let mut pod = json(status);
+        Defaults::default().apply(&mut pod).unwrap();
+        pod.spec.containers[0].volume_mounts[0]
+            .bind_mount_options
+            .len()
+    };
+    assert_eq!(options("{}"), 0);
+    assert_eq!(options(r#"{"phase": "Pending"}"#), 1);
+}
+
+#[test]
+fn a_list_of_no_preferences_is_none_as_it_is_after_any_encoding() {
+    let affinity = r#"{"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}"#;
+    let mut pod = pod(&format!(r#"{{"spec": {{"affinity": {affinity}}}}}"#));
+    Defaults::default().apply(&mut pod).unwrap();
+    let affinity = pod.spec.affinity.unwrap().node_affinity.unwrap();
+    assert_eq!(affinity.preferred, None);
+}

@@ -135,7 +135,8 @@ fn change_of_node() -> impl Strategy<Value = Event> {
     ]
 }
 
-fn change_of_others() -> impl Strategy<Value = Event> {
+/// Namespaces, Services and owners that come or change.
+fn others() -> impl Strategy<Value = Event> {
     let selector = proptest::option::weighted(0.9, pool::pairs(1));
     let service =
         (0..3_u8, 0..2_u8, selector).prop_map(|(number, namespace, selector)| Event::Service {
@@ -152,16 +153,34 @@ fn change_of_others() -> impl Strategy<Value = Event> {
         },
     );
     prop_oneof![
-        4 => namespace_labels().prop_map(|(which, labels)| Event::Namespace { which, labels }),
+        namespace_labels().prop_map(|(which, labels)| Event::Namespace { which, labels }),
+        service,
+        owner,
+    ]
+}
+
+fn change_of_others() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        12 => others(),
         1 => (0..2_u8).prop_map(|which| Event::RemoveNamespace { which }),
-        4 => service,
         1 => (0..3_u8, 0..2_u8)
             .prop_map(|(number, namespace)| Event::RemoveService { number, namespace }),
-        4 => owner,
         1 => (0..3_u8, 0..2_u8, 0..2_u8).prop_map(|(kind, number, namespace)| {
             Event::RemoveOwner { kind, number, namespace }
         }),
     ]
+}
+
+/// Nodes, then other objects, then pods; nothing goes.
+pub fn growth() -> impl Strategy<Value = Vec<Event>> {
+    let any = any::<u8>;
+    let nodes = (any(), 1..=5_u8).prop_map(|(recipe, count)| Event::AddNodes { recipe, count });
+    let pod = prop_oneof![
+        3 => any().prop_map(|recipe| Event::AddPod { recipe, decide: false }),
+        1 => (any(), any()).prop_map(|(recipe, node)| Event::AddBound { recipe, node }),
+    ];
+    (vec(nodes, 1..=6), vec(others(), 0..=8), vec(pod, 0..=80))
+        .prop_map(|(nodes, others, pods)| [nodes, others, pods].concat())
 }
 
 /// Some nodes, then anything.

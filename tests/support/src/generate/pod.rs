@@ -341,15 +341,24 @@ impl PodRecipe {
             pod.status.resources = Some(requirements(in_force.as_ref()));
         }
         if let Some((allocated, in_force)) = &resize.container {
-            pod.status.container_statuses = vec![ContainerStatus {
-                name: "c0".into(),
-                allocated_resources: allocated.as_ref().map(Amounts::list),
-                resources: Some(requirements(in_force.as_ref())),
-            }];
+            let status =
+                |name: &str, (allocated, in_force): (&Option<Amounts>, &Option<Amounts>)| {
+                    ContainerStatus {
+                        name: name.into(),
+                        allocated_resources: allocated.as_ref().map(Amounts::list),
+                        resources: Some(requirements(in_force.as_ref())),
+                    }
+                };
+            pod.status.container_statuses = vec![status("c0", (allocated, in_force))];
+            if !pod.spec.init_containers.is_empty() {
+                // The other way round, so that each counts where it is the larger.
+                pod.status.init_container_statuses = vec![status("i0", (in_force, allocated))];
+            }
         }
         if resize.infeasible {
             pod.status.conditions = vec![PodCondition {
                 type_: "PodResizePending".into(),
+                status: "True".into(),
                 reason: "Infeasible".into(),
                 ..PodCondition::default()
             }];

@@ -108,17 +108,22 @@ pub fn profile() -> impl Strategy<Value = ProfileRecipe> {
 
 /// The configuration with these profiles, under the first names of [`SCHEDULERS`].
 pub fn configuration(profiles: &[ProfileRecipe]) -> KubeSchedulerConfiguration {
+    let config = configuration_json(profiles);
+    serde_json::from_value(config.clone()).unwrap_or_else(|error| panic!("{error}: {config}"))
+}
+
+/// The same as it would be written.
+pub fn configuration_json(profiles: &[ProfileRecipe]) -> Value {
     let profiles: Vec<Value> = profiles
         .iter()
         .zip(SCHEDULERS)
         .map(|(profile, name)| profile.json(name))
         .collect();
-    let config = json!({
+    json!({
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
         "profiles": profiles,
-    });
-    serde_json::from_value(config.clone()).unwrap_or_else(|error| panic!("{error}: {config}"))
+    })
 }
 
 fn resource(at: u8) -> &'static str {

@@ -1,0 +1,80 @@
+//! kube-scheduler itself: the Go program of `tests/kube`, asked line by line.
+
+use crate::command::tool_that_knows;
+use crate::tests_folder;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::OnceLock;
+
+const INSTALL: &str = "Go 1.26 from https://go.dev/dl (the first build fetches upstream's modules)";
+
+/// The program, running.
+#[derive(Debug)]
+pub struct Kube {
+    program: Child,
+    /// `None` once it was told that nothing follows.
+    to: Option<ChildStdin>,
+    from: BufReader<ChildStdout>,
+}
+
+/// The built program. The tests of one suite run side by side; it is built once for them all.
+static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
+
+fn build(folder: &str) -> Option<PathBuf> {
+    let mut go = tool_that_knows("version", "go", INSTALL)?;
+    let path = Path::new(folder).join(format!("kube{}", std::env::consts::EXE_SUFFIX));
+    let build = go
+        .args(["build", "-o"])
+        .arg(&path)
+        .arg(".")
+        .current_dir(tests_folder().join("kube"))
+        .output()
+        .expect("go runs");
+    let said = String::from_utf8_lossy(&build.stderr);
+    assert!(build.status.success(), "go build in tests/kube: {said}");
+    Some(path)
+}
+
+impl Kube {
+    /// Builds the program into `folder` and starts it. `None`, said aloud, where there is no Go;
+    /// that fails in CI.
+    pub fn start(folder: &str) -> Option<Self> {
+        let path = PROGRAM.get_or_init(|| build(folder)).as_ref()?;
+        let mut program = Command::new(path)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let to = program.stdin.take();
+        let from = program.stdout.take().expect("its output is piped");
+        Some(Self {
+            program,
+            to,
+            from: BufReader::new(from),
+        })
+    }
+
+    /// The answer to a scenario's line, as `tests/kube/README.md` says.
+    pub fn ask(&mut self, line: &Value) -> Value {
+        let to = self.to.as_mut().expect("the program is running");
+        writeln!(to, "{line}").expect("the program reads");
+        to.flush().expect("the program reads");
+        let mut answer = String::new();
+        self.from
+            .read_line(&mut answer)
+            .expect("the program answers");
+        serde_json::from_str(&answer).unwrap_or_else(|error| {
+            panic!("tests/kube ended or wrote no JSON ({error}): {answer:?}, asked {line}")
+        })
+    }
+}
+
+impl Drop for Kube {
+    fn drop(&mut self) {
+        self.to = None;
+        // It ends with its input; nothing is to be done if it does not.
+        let _ = self.program.wait();
+    }
+}
