@@ -9,7 +9,6 @@ mod search;
 mod select;
 
 pub(crate) use scratch::{Column, Refusal, Scratch};
-pub(crate) use search::rows as search_rows;
 pub(crate) use select::SplitMix;
 
 use crate::class::ClassView;
@@ -130,7 +129,7 @@ const fn needs_pre_filter(plugin: Plugin) -> bool {
 /// Narrows the search to the nodes that the pod names. `false`: its terms leave none.
 fn pre_filter(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
     let cluster = attempt.cluster;
-    for (word, block) in scratch.alive.iter_mut().zip(&cluster.blocks) {
+    for (word, block) in scratch.alive.words_mut().iter_mut().zip(&cluster.blocks) {
         *word = block.present;
     }
     if !attempt.plan.pre_filters(Plugin::NodeAffinity) {
@@ -146,12 +145,17 @@ fn pre_filter(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
             scratch.narrowed = true;
             if attempt.is_pinned() {
                 let row = attempt.pinned_row;
-                for (at, word) in scratch.alive.iter_mut().enumerate() {
+                for (at, word) in scratch.alive.words_mut().iter_mut().enumerate() {
                     let pin = row.filter(|row| *row as usize / 64 == at);
                     *word &= pin.map_or(0, |row| 1 << (row % 64));
                 }
             } else {
-                for (word, named) in scratch.alive.iter_mut().zip(attempt.bits(Static::Named)) {
+                for (word, named) in scratch
+                    .alive
+                    .words_mut()
+                    .iter_mut()
+                    .zip(attempt.bits(Static::Named))
+                {
                     *word &= named;
                 }
             }
@@ -163,10 +167,10 @@ fn pre_filter(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
 /// Runs the filters in configured order over all nodes that are left; each refused node is noted
 /// under the first plugin that refused it.
 fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
-    scratch.searched.copy_from_slice(&scratch.alive);
+    scratch.searched.copy_from(&scratch.alive);
     for plugin in &attempt.plan.filters {
         let prepared = !needs_pre_filter(*plugin) || attempt.plan.pre_filters(*plugin);
-        if !prepared && scratch.alive.iter().any(|word| *word != 0) {
+        if !prepared && !scratch.alive.is_empty() {
             // The first node that gets here ends the attempt; those before it count as refused.
             scratch.unprepared = Some(*plugin);
             return;

@@ -64,6 +64,7 @@ extern crate alloc;
 
 pub mod id;
 pub mod kernel;
+pub mod node_set;
 pub mod plugins;
 pub mod quantity;
 
@@ -98,6 +99,8 @@ mod table;
 #[cfg(feature = "objects")]
 mod toleration;
 
+#[cfg(feature = "alloc")]
+pub use node_set::NodeSet;
 pub use quantity::Quantity;
 #[cfg(feature = "objects")]
 pub use {

@@ -154,13 +154,6 @@ impl<T> Table<T> for [T] {
     }
 }
 
-/// Whether a set of rows, one bit each, holds `row`.
-#[inline]
-#[track_caller]
-pub(crate) fn has_row(set: &[u64], row: u32) -> bool {
-    set.at(row / 64) & 1 << (row % 64) != 0
-}
-
 /// Puts `entry` in the place that became vacant last, or at the end; returns the place.
 pub(crate) fn occupy<T>(table: &mut Vec<T>, vacant: &mut Vec<u32>, entry: T) -> u32 {
     if let Some(place) = vacant.pop() {

@@ -3,6 +3,7 @@
 use super::Attempt;
 use crate::capacity::{bytes_of, sum};
 use crate::cluster::Cluster;
+use crate::node_set::NodeSet;
 use crate::plugins::Plugin;
 use crate::table::{Count, Table, Vacant};
 use alloc::vec::Vec;
@@ -60,13 +61,13 @@ pub(crate) struct Scratch {
     words: usize,
     rows: usize,
     /// Nodes that no filter has refused so far.
-    pub(crate) alive: Vec<u64>,
+    pub(crate) alive: NodeSet,
     /// Nodes that the filters ran on.
-    pub(crate) searched: Vec<u64>,
+    pub(crate) searched: NodeSet,
     /// One node set a [`Refusal`].
     refused: Vec<u64>,
     /// Scratch set of the plugin that is running.
-    pub(crate) set: Vec<u64>,
+    pub(crate) set: NodeSet,
     /// PreFilter narrowed the search.
     pub(crate) narrowed: bool,
     /// PreFilter found that the pod's terms leave no node.
@@ -114,10 +115,10 @@ impl Scratch {
         Self {
             words,
             rows,
-            alive: filled(words, 0),
-            searched: filled(words, 0),
+            alive: NodeSet::new(rows),
+            searched: NodeSet::new(rows),
             refused: filled(words.saturating_mul(Refusal::ALL.len()), 0),
-            set: filled(words, 0),
+            set: NodeSet::new(rows),
             narrowed: false,
             conflict: false,
             unprepared: None,
@@ -151,7 +152,7 @@ impl Scratch {
     pub(crate) fn begin(&mut self, cluster: &Cluster) {
         debug_assert_eq!(self.rows, cluster.rows());
         self.refused.fill(0);
-        self.searched.fill(0);
+        self.searched.clear();
         self.narrowed = false;
         self.conflict = false;
         self.unprepared = None;
@@ -163,7 +164,7 @@ impl Scratch {
     /// Refuses the nodes of `set` that are still alive.
     pub(crate) fn refuse(&mut self, refusal: Refusal, set: &[u64]) {
         let refused = self.refused.column_mut(self.words, refusal as usize);
-        for ((refused, alive), set) in refused.iter_mut().zip(&mut self.alive).zip(set) {
+        for ((refused, alive), set) in refused.iter_mut().zip(self.alive.words_mut()).zip(set) {
             *refused |= *alive & set;
             *alive &= !set;
         }
@@ -172,7 +173,8 @@ impl Scratch {
     /// The same for one block.
     pub(crate) fn refuse_word(&mut self, refusal: Refusal, block: usize, set: u64) {
         let refused = self.refused.column_mut(self.words, refusal as usize);
-        if let (Some(refused), Some(alive)) = (refused.at_mut(block), self.alive.at_mut(block)) {
+        let alive = self.alive.words_mut();
+        if let (Some(refused), Some(alive)) = (refused.at_mut(block), alive.at_mut(block)) {
             *refused |= *alive & set;
             *alive &= !set;
         }
@@ -186,7 +188,7 @@ impl Scratch {
     /// Takes back every refusal of nodes outside `searched`: they were never looked at.
     pub(crate) fn forget_unsearched(&mut self) {
         for refused in self.refused.chunks_exact_mut(self.words.max(1)) {
-            for (refused, searched) in refused.iter_mut().zip(&self.searched) {
+            for (refused, searched) in refused.iter_mut().zip(self.searched.words()) {
                 *refused &= searched;
             }
         }
@@ -360,16 +362,4 @@ fn filled<T: Clone>(count: usize, value: T) -> Vec<T> {
     let mut table = Vec::new();
     table.resize(count, value);
     table
-}
-
-/// Lanes of a word that are set.
-pub(crate) fn lanes(mut word: u64) -> impl Iterator<Item = usize> {
-    core::iter::from_fn(move || {
-        if word == 0 {
-            return None;
-        }
-        let lane = word.trailing_zeros() as usize;
-        word &= word.wrapping_sub(1);
-        Some(lane)
-    })
 }

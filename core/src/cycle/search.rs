@@ -1,9 +1,8 @@
 //! Which nodes are looked at, in which order, and when to stop.
 
-use super::scratch::lanes;
 use super::{Attempt, Policy, Scratch};
 use crate::scheduler::NodeSearch;
-use crate::table::{Table, has_row};
+use crate::table::Table;
 
 /// Fewer nodes than this are all looked at, and as many feasible ones are always wanted.
 const WANTED_MIN: u32 = 100;
@@ -39,7 +38,7 @@ pub(super) fn walk(
     // A narrowed list is the order without the other nodes.
     let mut narrow = core::mem::take(&mut scratch.narrow);
     narrow.clear();
-    let searched = |row: &u32| has_row(&scratch.searched, *row);
+    let searched = |row: &u32| scratch.searched.contains(*row);
     let list = if scratch.narrowed {
         narrow.extend(order.iter().copied().filter(searched));
         narrow.as_slice()
@@ -83,22 +82,24 @@ fn take(list: &[u32], from: usize, wanted: u32, scratch: &mut Scratch) -> u32 {
     let kept = &mut scratch.list;
     // Every row is written behind the kept ones and counted if it is alive: no branch to mispredict.
     kept.resize(list.len(), 0);
+    let alive = scratch.alive.words();
     // Neither count comes to exceed the length of the list.
     let (mut count, mut reached) = (0_usize, 0_usize);
     // The set of rows looked at, whose current word stays out of memory.
-    scratch.set.fill(0);
+    scratch.set.clear();
+    let looked_at = scratch.set.words_mut();
     let (mut word_at, mut word) = (0, 0u64);
     'walk: for part in [after, before] {
         for row in part {
             let (at, bit) = (*row as usize / 64, row % 64);
             kept.set(count, *row);
-            count = count.wrapping_add((scratch.alive.at(at) >> bit & 1) as usize);
+            count = count.wrapping_add((alive.at(at) >> bit & 1) as usize);
             if count > wanted as usize {
                 count = wanted as usize;
                 break 'walk;
             }
             if at != word_at {
-                if let Some(seen) = scratch.set.at_mut(word_at) {
+                if let Some(seen) = looked_at.at_mut(word_at) {
                     *seen |= word;
                 }
                 (word_at, word) = (at, 0);
@@ -108,21 +109,13 @@ fn take(list: &[u32], from: usize, wanted: u32, scratch: &mut Scratch) -> u32 {
         }
     }
     kept.truncate(count);
-    if let Some(last) = scratch.set.get_mut(word_at) {
+    if let Some(last) = looked_at.get_mut(word_at) {
         *last |= word;
     }
     if reached < list.len() {
-        scratch.searched.copy_from_slice(&scratch.set);
+        scratch.searched.copy_from(&scratch.set);
     }
     reached as u32
-}
-
-/// Rows of a set, ascending.
-pub(crate) fn rows(set: &[u64]) -> impl Iterator<Item = u32> + '_ {
-    (0..)
-        .step_by(64)
-        .zip(set)
-        .flat_map(|(first, word)| lanes(*word).map(move |lane| first | lane as u32))
 }
 
 #[cfg(test)]

@@ -4,13 +4,14 @@
 //! the scheduler; records allocate, and are made only when they are asked for.
 
 use super::{AttemptError, Decision, DecisionRecord, Detail, NodeScore, Outcome, PodResult};
-use crate::cycle::{Attempt, Refusal, search_rows};
+use crate::cycle::{Attempt, Refusal};
 use crate::id::NodeId;
 use crate::intern::word_text;
+use crate::node_set::rows;
 use crate::plugins::node_resources_fit::{self, Lack};
 use crate::plugins::{self, Plugin};
 use crate::scheduler::Scheduler;
-use crate::table::{Count, has_row};
+use crate::table::Count;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -153,7 +154,7 @@ fn refusals(scheduler: &Scheduler, attempt: Attempt<'_>) -> Vec<Refused> {
     let scratch = &scheduler.scratch;
     let mut refused = Vec::new();
     for refusal in Refusal::ALL {
-        for row in search_rows(scratch.refused(refusal)) {
+        for row in rows(scratch.refused(refusal)) {
             let mut reasons = Vec::new();
             let mut unresolvable = refusal.is_unresolvable();
             if refusal == Refusal::Fit {
@@ -240,7 +241,7 @@ fn set_refusals(scheduler: &Scheduler, refused: Vec<Refused>, record: &mut Decis
     let mut rejected = BTreeMap::new();
     let mut unresolvable = Vec::new();
     if scratch.narrowed {
-        let outside = |node: &NodeId| !has_row(&scratch.searched, node.0);
+        let outside = |node: &NodeId| !scratch.searched.contains(node.0);
         for node in scheduler.nodes().filter(outside) {
             let name = cluster.node_name(node.index()).to_string();
             rejected.insert(name, alloc::vec![PRE_FILTER.to_string(), narrowed_reason()]);

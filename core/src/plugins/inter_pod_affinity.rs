@@ -7,7 +7,7 @@
 use super::Plugin;
 use crate::cluster::term::{CarriedView, role};
 use crate::cluster::topology::NO_DOMAIN;
-use crate::cycle::scratch::lanes;
+use crate::node_set::lanes;
 use crate::cycle::{Attempt, Column, Refusal, Scratch};
 use crate::id::KeyId;
 use crate::table::Table;
@@ -78,7 +78,7 @@ fn filter_affinity(attempt: Attempt<'_>, scratch: &mut Scratch) {
     for (_, key) in groups() {
         for (block, domains) in cluster.topology.column(key).chunks_exact(64).enumerate() {
             let mut refused = 0;
-            for lane in lanes(*scratch.alive.at(block)) {
+            for lane in lanes(*scratch.alive.words().at(block)) {
                 let domain = *domains.at(lane);
                 let matched = keys_suffice || scratch.domains.contains(domain);
                 refused |= u64::from(domain == NO_DOMAIN || !matched) << lane;
@@ -93,7 +93,7 @@ fn refuse_marked(attempt: Attempt<'_>, key: KeyId, refusal: Refusal, scratch: &m
     let column = attempt.cluster.topology.column(key);
     for (block, domains) in column.chunks_exact(64).enumerate() {
         let mut refused = 0;
-        for lane in lanes(*scratch.alive.at(block)) {
+        for lane in lanes(*scratch.alive.words().at(block)) {
             let domain = *domains.at(lane);
             let marked = domain != NO_DOMAIN && scratch.domains.contains(domain);
             refused |= u64::from(marked) << lane;

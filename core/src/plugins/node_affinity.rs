@@ -63,7 +63,7 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
     scratch.refuse(Refusal::Affinity, attempt.bits(Static::Affinity));
     if attempt.is_pinned() {
         let row = attempt.pinned_row;
-        for block in 0..scratch.alive.len() {
+        for block in 0..scratch.alive.words().len() {
             let pin = row.filter(|row| *row as usize / 64 == block).map_or(0, |row| 1 << (row % 64));
             scratch.refuse_word(Refusal::Affinity, block, !pin);
         }

@@ -4,7 +4,7 @@
 //! for a pod that asks for none of the configured resources.
 
 use super::{Plugin, node_resources_fit};
-use crate::cycle::scratch::lanes;
+use crate::node_set::lanes;
 use crate::cycle::{Attempt, Column};
 use crate::cycle::plan::Target;
 use crate::kernel::{CPU, MEMORY, NodeBlock, Request, naive, word};

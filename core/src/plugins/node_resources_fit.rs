@@ -7,7 +7,7 @@
 
 use crate::class::Scalar;
 use crate::cluster::Cluster;
-use crate::cycle::scratch::lanes;
+use crate::node_set::lanes;
 use crate::cycle::Attempt;
 use crate::cycle::plan::{Plan, Strategy, Target};
 use crate::id::ResourceId;

@@ -13,7 +13,7 @@ use crate::cluster::live::{Constraint, Static};
 use crate::cluster::topology::NO_DOMAIN;
 use crate::cycle::Attempt;
 use crate::object::TopologySpreadConstraint;
-use crate::table::has_row;
+use crate::node_set;
 use alloc::string::ToString;
 
 /// The node lacks the constraint's key.
@@ -47,7 +47,7 @@ fn keep_rows_with_key(attempt: Attempt<'_>, constraint: &Constraint, set: &mut [
 
 /// Whether the constraint's inclusion policies count the row.
 fn is_included(attempt: Attempt<'_>, constraint: &Constraint, row: u32) -> bool {
-    let refused = |kind| has_row(attempt.bits(kind), row);
+    let refused = |kind| node_set::contains(attempt.bits(kind), row);
     let affine = || {
         !refused(Static::Affinity)
             && (!attempt.is_pinned() || attempt.pinned_row == Some(row))

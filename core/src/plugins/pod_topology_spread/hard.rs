@@ -3,9 +3,9 @@
 use super::{is_included, keep_rows_with_key};
 use crate::cluster::live::Constraint;
 use crate::cluster::topology::NO_DOMAIN;
-use crate::cycle::scratch::lanes;
-use crate::cycle::{Attempt, Refusal, Scratch, search_rows};
-use crate::table::{Table, has_row};
+use crate::cycle::{Attempt, Refusal, Scratch};
+use crate::node_set::lanes;
+use crate::table::Table;
 
 pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
     let cluster = attempt.cluster;
@@ -15,23 +15,23 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
     }
     // Domains are those of nodes that carry all hard keys, searched or not.
     let mut counted = core::mem::take(&mut scratch.set);
-    for (word, block) in counted.iter_mut().zip(&cluster.blocks) {
+    for (word, block) in counted.words_mut().iter_mut().zip(&cluster.blocks) {
         *word = block.present;
     }
     for constraint in hard() {
-        keep_rows_with_key(attempt, &constraint, &mut counted);
+        keep_rows_with_key(attempt, &constraint, counted.words_mut());
     }
     for constraint in hard() {
         let column = cluster.topology.column(constraint.key);
         scratch.domains.clear();
-        for row in search_rows(&counted) {
+        for row in counted.rows() {
             if is_included(attempt, &constraint, row) {
                 scratch.domains.add(*column.at(row), 0);
             }
         }
         if let Some(term) = constraint.term {
             for (row, count) in cluster.terms.counts.slots(term.0) {
-                if has_row(&counted, row) && is_included(attempt, &constraint, row) {
+                if counted.contains(row) && is_included(attempt, &constraint, row) {
                     scratch.domains.add(*column.at(row), i64::from(count));
                 }
             }
@@ -44,7 +44,7 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
         };
         for (block, domains) in column.chunks_exact(64).enumerate() {
             let (mut missing, mut skewed) = (0, 0);
-            for lane in lanes(*scratch.alive.at(block)) {
+            for lane in lanes(*scratch.alive.words().at(block)) {
                 let domain = *domains.at(lane);
                 let count = scratch.domains.sum(domain).saturating_add(constraint.self_match);
                 let skew = count.saturating_sub(minimum);
