@@ -40,8 +40,11 @@ pub(crate) fn conflicts(wanted: &[Word], port: &[Word], texts: &Texts) -> bool {
     let any = crate::selector::word_of(texts, ANY_ADDRESS);
     let is_any = |address: Word| Some(address) == any;
     wanted.chunks_exact(3).any(|own| {
-        own[0] == protocol
-            && own[1] == number
-            && (own[2] == address || is_any(own[2]) || is_any(address))
+        let &[own_protocol, own_number, own_address] = own else {
+            return false;
+        };
+        own_protocol == protocol
+            && own_number == number
+            && (own_address == address || is_any(own_address) || is_any(address))
     })
 }
