@@ -8,6 +8,7 @@
 //! it as a hint if it follows directly, its pod has the same signature, and the heap is at most
 //! half a second old. The node taken last is rescored first if it still fits.
 
+use crate::capacity::bytes_of;
 use crate::class::{ClassView, Section};
 use crate::cycle::plan::Plan;
 use crate::id::ClassId;
@@ -65,7 +66,7 @@ impl Batch {
         Self {
             enabled,
             owner: None,
-            heap: Vec::with_capacity(rows + 1),
+            heap: Vec::with_capacity(rows.saturating_add(1)),
             created: 0,
             last_cycle: 0,
             last_row: 0,
@@ -73,7 +74,7 @@ impl Batch {
     }
 
     pub(crate) const fn bytes(rows: u64) -> u64 {
-        (rows + 1) * size_of::<Scored>() as u64
+        bytes_of::<Scored>(rows.saturating_add(1))
     }
 }
 
@@ -100,11 +101,11 @@ fn down(heap: &mut [Scored], from: usize) {
     };
     let mut parent = from;
     loop {
-        let left = 2 * parent + 1;
+        let left = parent.saturating_mul(2).saturating_add(1);
         if left >= heap.len() {
             return;
         }
-        let right = left + 1;
+        let right = left.saturating_add(1);
         let child = if right < heap.len() && is_better(heap, right, left) {
             right
         } else {
@@ -227,16 +228,16 @@ pub(crate) fn normalized(plugin: Plugin, raw: i64, lowest: i64, highest: i64) ->
     Some(match plugin {
         Plugin::TaintToleration | Plugin::NodeAffinity => {
             let top = highest.max(0);
-            let scaled = (raw * 100).checked_div(top).unwrap_or(0);
+            let scaled = raw.saturating_mul(100).checked_div(top).unwrap_or(0);
             match plugin {
-                Plugin::TaintToleration => 100 - scaled,
+                Plugin::TaintToleration => 100_i64.saturating_sub(scaled),
                 _ => scaled,
             }
         }
         Plugin::InterPodAffinity => {
-            let range = highest - lowest;
+            let range = highest.saturating_sub(lowest);
             if range > 0 {
-                (100.0 * ((raw - lowest) as f64 / range as f64)) as i64
+                (100.0 * (raw.saturating_sub(lowest) as f64 / range as f64)) as i64
             } else {
                 0
             }

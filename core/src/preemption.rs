@@ -14,6 +14,7 @@ mod dry_run;
 
 pub(crate) use dry_run::Run;
 
+use crate::capacity::{bytes_of, sum};
 use crate::cycle::{Lacks, Refusal, Scratch};
 use crate::id::PodId;
 use alloc::vec::Vec;
@@ -88,9 +89,14 @@ impl Preemption {
 
     /// Bytes of it, the scratch not included.
     pub(crate) const fn bytes(rows: u64, pods: u64, objects: u64) -> u64 {
-        rows * (4 + size_of::<(u32, Dry)>() as u64)
-            + pods * (5 * 4 + size_of::<Victim>() as u64)
-            + objects * 8
+        sum(&[
+            bytes_of::<u32>(rows),
+            bytes_of::<(u32, Dry)>(rows),
+            // Lower, ordered, current, best, displaced.
+            bytes_of::<[PodId; 5]>(pods),
+            bytes_of::<Victim>(pods),
+            bytes_of::<i64>(objects),
+        ])
     }
 
     /// Victims on the row asked last, in order of importance.

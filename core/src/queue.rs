@@ -32,10 +32,11 @@ pub use plugin_set::PluginSet;
 pub(crate) use backoff::Durations;
 pub(crate) use item::{Item, Place};
 
-use crate::capacity::CapacityExceeded;
+use crate::capacity::{CapacityExceeded, bytes_of, sum};
 use crate::id::{ClassId, PodId};
 use crate::intern::{Texts, Word};
 use crate::plugins::Plugin;
+use crate::table::Count;
 use alloc::vec::Vec;
 use event::Event;
 use flight::Flight;
@@ -116,9 +117,14 @@ impl Queue {
     }
 
     pub(crate) const fn bytes(pods: u64, events: u64, event_words: u64) -> u64 {
-        pods * (size_of::<Item>() + 3 * 4 + size_of::<(u32, Move)>()) as u64
-            + Waiting::bytes(pods)
-            + Flight::bytes(events, event_words)
+        sum(&[
+            bytes_of::<Item>(pods),
+            // The heaps.
+            bytes_of::<[u32; 3]>(pods),
+            Waiting::bytes(pods),
+            Flight::bytes(events, event_words),
+            bytes_of::<(u32, Move)>(pods),
+        ])
     }
 
     pub(crate) fn item(&self, pod: PodId) -> Item {
@@ -133,8 +139,8 @@ impl Queue {
     pub(crate) fn counts(&self) -> QueueCounts {
         QueueCounts {
             active: self.active.len() as u32,
-            backoff: (self.backoff.len() + self.errors.len()) as u32,
-            unschedulable: self.waiting.count - self.waiting.gated,
+            backoff: self.backoff.len().saturating_add(self.errors.len()) as u32,
+            unschedulable: self.waiting.count.saturating_sub(self.waiting.gated),
             gated: self.waiting.gated,
             in_flight: self.flight.count,
             nominated: self.nominator.count,
@@ -204,7 +210,7 @@ impl Queue {
             item.place = Place::InFlight;
         }
         self.flight.push(items, pod);
-        self.cycle += 1;
+        self.cycle.count_up();
         Some(PodId(pod))
     }
 

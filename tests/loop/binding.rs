@@ -229,31 +229,50 @@ fn an_update_of_an_assumed_pod_is_no_news() {
 
 #[test]
 fn a_full_table_of_events_refuses_the_change() {
-    let capacities = Capacities {
-        in_flight_events: 9,
-        ..Capacities::for_size(8, 8)
-    };
-    let config = berth_core::object::config::KubeSchedulerConfiguration::default();
-    let scheduler = Scheduler::new(&config, Options::default(), capacities);
-    let mut scheduler = scheduler.unwrap_or_else(|error| panic!("{error}"));
-    scheduler.advance(START);
-    let add = |scheduler: &mut Scheduler, kind, json| {
-        scheduler.apply(Change::Added, &object(kind, &json))
-    };
-    add(&mut scheduler, "Node", node("a", json!({}))).expect("room");
-    add(&mut scheduler, "Pod", pod("p", json!({}))).expect("room");
-    let mut rules = Rules::permit(Permit::Wait(SECOND));
-    let decision = scheduler.schedule_one_with(START + 1, &mut rules);
-    let id = decision.expect("a pod waits").pod;
     // One change makes up to eight events; room for as many must be left.
-    add(&mut scheduler, "Node", node("b", json!({}))).expect("room");
-    add(&mut scheduler, "Node", node("c", json!({}))).expect("room");
-    let before = scheduler.state_hash();
-    match add(&mut scheduler, "Node", node("d", json!({}))) {
-        Err(ApplyError::Capacity(full)) => assert_eq!(full.which, "in_flight_events"),
-        other => panic!("{other:?}"),
+    let few_events = Capacities {
+        in_flight_events: 9,
+        ..Capacities::for_size(64, 8)
+    };
+    let few_words = Capacities {
+        event_words: 400,
+        ..Capacities::for_size(64, 8)
+    };
+    for (capacities, which) in [(few_events, "in_flight_events"), (few_words, "event_words")] {
+        let config = berth_core::object::config::KubeSchedulerConfiguration::default();
+        let scheduler = Scheduler::new(&config, Options::default(), capacities);
+        let mut scheduler = scheduler.unwrap_or_else(|error| panic!("{error}"));
+        scheduler.advance(START);
+        let add = |scheduler: &mut Scheduler, kind, json| {
+            scheduler.apply(Change::Added, &object(kind, &json))
+        };
+        add(&mut scheduler, "Node", node("a", json!({}))).expect("room");
+        add(&mut scheduler, "Pod", pod("p", json!({}))).expect("room");
+        let mut rules = Rules::permit(Permit::Wait(SECOND));
+        let decision = scheduler.schedule_one_with(START + 1, &mut rules);
+        let id = decision.expect("a pod waits").pod;
+        for name in ["b", "c"] {
+            add(&mut scheduler, "Node", node(name, json!({}))).expect("room");
+        }
+        let mut names = (0..20).map(|index| format!("n{index}"));
+        let mut before = scheduler.state_hash();
+        let refused = names.find_map(|name| {
+            before = scheduler.state_hash();
+            let added = add(&mut scheduler, "Node", node(&name, json!({})));
+            added.err().map(|error| (name, error))
+        });
+        let (name, error) = refused.expect("a refusal");
+        for error in [
+            Err(error),
+            add(&mut scheduler, "Node", node(&name, json!({}))),
+        ] {
+            match error {
+                Err(ApplyError::Capacity(full)) => assert_eq!(full.which, which),
+                other => panic!("{which}: {other:?}"),
+            }
+            assert_eq!(scheduler.state_hash(), before, "{which}");
+        }
+        assert!(scheduler.allow(id));
+        add(&mut scheduler, "Node", node(&name, json!({}))).expect("nobody needs events now");
     }
-    assert_eq!(scheduler.state_hash(), before);
-    assert!(scheduler.allow(id));
-    add(&mut scheduler, "Node", node("d", json!({}))).expect("nobody needs events now");
 }

@@ -79,3 +79,19 @@ fn a_pod_that_the_caller_places_leaves_the_queue() {
     course.replay.scheduler.forget(id);
     assert_eq!(course.replay.scheduler.queue_counts().active, 1);
 }
+
+#[test]
+fn the_latest_time_of_all_can_be_said() {
+    let mut course = Course::new(&[("Node", node("a", json!({"spec": {"unschedulable": true}})))]);
+    course.replay.add("Pod", &pod("p", json!({})));
+    let id = course.id("p");
+    course.turn().expect("a pod waits");
+    let scheduler = &mut course.replay.scheduler;
+    scheduler.advance(u64::MAX);
+    assert_eq!(scheduler.queue_part(id), Some(QueuePart::Active));
+    // It fails again, so that the timer that is left is set as well.
+    let decision = scheduler.schedule_one(u64::MAX).expect("a pod waits");
+    assert_eq!((decision.pod, decision.attempt), (id, 2));
+    scheduler.advance(u64::MAX);
+    assert_eq!(scheduler.queue_part(id), Some(QueuePart::Unschedulable));
+}

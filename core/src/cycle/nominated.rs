@@ -11,6 +11,7 @@ use crate::decision::AttemptError;
 use crate::id::PodId;
 use crate::plugins::node_resources_fit::{self, Lack};
 use crate::queue::Queue;
+use crate::table::Count;
 
 /// Why one node was refused; `None`: it fits.
 pub(crate) type Verdict = Option<(Refusal, Lacks)>;
@@ -64,7 +65,7 @@ impl Probe<'_> {
             let named = queue.nominated().filter(move |(_, node)| *node == name);
             named.map(|(pod, _)| pod).filter(counts)
         };
-        let mut counted = 0;
+        let mut counted = 0_usize;
         let mut full = None;
         for pod in there() {
             let class = self.cluster.pods.get(pod.index()).map(|pod| pod.class);
@@ -74,7 +75,7 @@ impl Probe<'_> {
                 break;
             }
             self.cluster.count(pod.0, row, true);
-            counted += 1;
+            counted.count_up();
         }
         let verdict = match full {
             Some(full) => Err(full),
@@ -103,10 +104,11 @@ pub(crate) fn lacks(attempt: Attempt<'_>, row: u32) -> Lacks {
         found.unresolvable |= unresolvable;
         let bit = match lack {
             Lack::Pods => 0,
-            Lack::Main(resource) => 1 + resource,
+            Lack::Main(resource) => resource.saturating_add(1),
             Lack::Scalar(id) => {
                 let mut scalars = attempt.class.scalars();
-                4 + scalars.position(|own| own.resource == id).unwrap_or(0)
+                let place = scalars.position(|own| own.resource == id);
+                place.unwrap_or(0).saturating_add(4)
             }
         };
         found.bits |= 1 << bit.min(63);

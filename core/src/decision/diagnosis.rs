@@ -194,16 +194,14 @@ pub(super) fn fit_reasons(attempt: Attempt<'_>, lacks: Lacks, reasons: &mut Vec<
     if has(0) {
         reasons.push(node_resources_fit::TOO_MANY_PODS.to_string());
     }
-    for (place, name) in ["cpu", "memory", "ephemeral-storage"]
-        .into_iter()
-        .enumerate()
-    {
-        if has(1 + place) {
+    for (bit, name) in (1..).zip(["cpu", "memory", "ephemeral-storage"]) {
+        if has(bit) {
             reasons.push(format!("Insufficient {name}"));
         }
     }
-    let scalars = attempt.class.scalars().enumerate();
-    let lacking = scalars.filter(|(place, _)| has(4 + place));
+    let lacking = (4..)
+        .zip(attempt.class.scalars())
+        .filter(|(bit, _)| has(*bit));
     let mut scalars: Vec<String> = lacking
         .map(|(_, scalar)| {
             let name = cluster.texts.text(cluster.resources.name(scalar.resource));

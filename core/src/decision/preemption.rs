@@ -8,6 +8,7 @@ use crate::cycle::{Attempt, Refusal};
 use crate::id::{NodeId, PodId};
 use crate::preemption::Dry;
 use crate::scheduler::Scheduler;
+use crate::table::Count;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -71,11 +72,12 @@ fn no_candidate(scheduler: &Scheduler, attempt: Attempt<'_>) -> String {
     }
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
     for text in &texts {
-        *counts.entry(text).or_default() += 1;
+        counts.entry(text).or_default().count_up();
     }
     let untried = nodes.saturating_sub(dry.len() as u32);
     if untried > 0 {
-        *counts.entry(NOT_HELPFUL).or_default() += untried;
+        let count = counts.entry(NOT_HELPFUL).or_default();
+        *count = count.saturating_add(untried);
     }
     histogram(format!("0/{nodes} nodes are available:"), &counts)
 }

@@ -1,5 +1,7 @@
 //! Times as the API writes them.
 
+const MINUTE: i64 = 60;
+const HOUR: i64 = 3_600;
 const DAY: i64 = 86_400;
 const NANOS: i64 = 1_000_000_000;
 
@@ -29,30 +31,51 @@ pub fn parse_time(text: &str) -> Option<i64> {
     if let Some(fraction) = rest.strip_prefix('.') {
         let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
         let read = fraction.get(..digits.min(9))?;
-        nanos = read.parse::<i64>().ok()? * 10_i64.pow(9 - read.len() as u32);
+        let unit = 10_i64.checked_pow(9_u32.checked_sub(read.len() as u32)?)?;
+        nanos = total(&[(read.parse().ok()?, unit)])?;
         rest = fraction.get(digits..)?;
     }
     let offset = match rest.as_bytes() {
         [b'Z'] => 0,
         [sign @ (b'+' | b'-'), _, _, b':', _, _] => {
-            let part = |from: usize| rest.get(from..from + 2)?.parse::<i64>().ok();
-            let seconds = part(1)? * 3600 + part(4)? * 60;
-            if *sign == b'+' { seconds } else { -seconds }
+            let (hour, minute) = (rest.get(1..3)?.parse().ok()?, rest.get(4..6)?.parse().ok()?);
+            let sign = if *sign == b'+' { 1 } else { -1 };
+            total(&[(hour, HOUR), (minute, MINUTE)])?.checked_mul(sign)?
         }
         _ => return None,
     };
-    let seconds = days(year, month, day) * DAY + hour * 3600 + minute * 60 + second - offset;
-    seconds.checked_mul(NANOS)?.checked_add(nanos)
+    let seconds = total(&[
+        (days(year, month, day)?, DAY),
+        (hour, HOUR),
+        (minute, MINUTE),
+        (second, 1),
+        (offset, -1),
+    ])?;
+    total(&[(seconds, NANOS), (nanos, 1)])
+}
+
+/// The sum of so many of each unit; `None` beyond the ends of the type.
+fn total(parts: &[(i64, i64)]) -> Option<i64> {
+    let mut parts = parts.iter();
+    parts.try_fold(0_i64, |sum, (count, unit)| {
+        sum.checked_add(count.checked_mul(*unit)?)
+    })
 }
 
 /// Days from 1970-01-01 to a date of the Gregorian calendar.
-fn days(year: i64, month: i64, day: i64) -> i64 {
+fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     // Years begin in March, so that the leap day is the last.
-    let year = if month <= 2 { year - 1 } else { year };
-    let month = (month + 9) % 12;
-    let day_of_year = (153 * month + 2) / 5 + day - 1;
-    365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + day_of_year
-        - 719_468
+    let year = total(&[(year, 1), (i64::from(month <= 2), -1)])?;
+    let month = total(&[(month, 1), (9, 1)])? % 12;
+    total(&[
+        (year, 365),
+        (year.div_euclid(4), 1),
+        (year.div_euclid(100), -1),
+        (year.div_euclid(400), 1),
+        (total(&[(month, 153), (2, 1)])? / 5, 1),
+        (day, 1),
+        (-719_469, 1),
+    ])
 }
 
 #[cfg(test)]
@@ -66,7 +89,10 @@ mod tests {
         assert_eq!(seconds("2000-01-01T00:00:00Z"), Some(946_684_800));
         assert_eq!(seconds("2024-02-29T12:00:00+02:00"), Some(1_709_200_800));
         assert_eq!(seconds("1999-12-31T23:59:59Z"), Some(946_684_799));
+        assert_eq!(seconds("1969-12-31T23:30:01-00:30"), Some(1));
         assert_eq!(parse_time("1970-01-01T00:00:00.5Z"), Some(500_000_000));
+        let most_digits = parse_time("1970-01-01T00:00:00.1234567899Z");
+        assert_eq!(most_digits, Some(123_456_789));
         for text in [
             "",
             "yesterday",

@@ -30,7 +30,7 @@ pub(super) fn is_violating(
     let counts = |budget: &Budget<'_>| budget.counts(class, name, &cluster.texts);
     for (budget, left) in cluster.objects.budgets().zip(allowed) {
         if counts(&budget) {
-            *left -= 1;
+            *left = left.saturating_sub(1);
             if *left < 0 {
                 return true;
             }

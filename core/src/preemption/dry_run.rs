@@ -9,6 +9,7 @@ use crate::cycle::{Probe, Verdict};
 use crate::decision::AttemptError;
 use crate::id::PodId;
 use crate::queue::Queue;
+use crate::table::Count;
 use core::cmp::{Ordering, Reverse};
 
 /// What a preemption reads and asks.
@@ -90,7 +91,7 @@ impl Run<'_> {
         }
         let violating_count = work.ordered.len();
         work.ordered.append(&mut work.current);
-        let mut violations = 0;
+        let mut violations = 0_u32;
         let mut result = Ok(());
         for at in 0..self.work.ordered.len() {
             let Some(pod) = self.work.ordered.get(at).copied() else {
@@ -111,7 +112,9 @@ impl Run<'_> {
             if !stays {
                 self.count(pod, row, false);
                 self.work.current.push(pod);
-                violations += u32::from(at < violating_count);
+                if at < violating_count {
+                    violations.count_up();
+                }
             }
         }
         let total = self.work.ordered.len();
@@ -134,7 +137,7 @@ impl Run<'_> {
             highest,
             sum: victims
                 .iter()
-                .map(|pod| i64::from(priority(pod)) + (1 << 31))
+                .map(|pod| i64::from(priority(pod)).saturating_add(1 << 31))
                 .sum(),
             count: victims.len() as u32,
             start: Reverse(start.unwrap_or(now)),

@@ -8,7 +8,7 @@ pub(crate) const WINDOW: u64 = 1_000_000_000;
 
 /// The start of the window of `now`.
 pub(super) const fn window(now: u64) -> u64 {
-    now - now % WINDOW
+    now.saturating_sub(now % WINDOW)
 }
 
 /// Durations of the queue, in nanoseconds.
@@ -34,12 +34,12 @@ impl Durations {
 
     /// `count` is above 0. Mirrors `calculateBackoffDuration` for one pod.
     fn duration(self, count: u32) -> u64 {
-        let shift = count - 1;
+        let shift = count.saturating_sub(1);
         let room = self.longest.checked_shr(shift).unwrap_or(0);
         if self.initial > room {
             self.longest
         } else {
-            self.initial << shift
+            self.initial.checked_shl(shift).unwrap_or(0)
         }
     }
 }
@@ -61,5 +61,10 @@ mod tests {
         assert_eq!(durations.expiry(1, 0, failed), 11 * WINDOW);
         assert_eq!(durations.expiry(3, 1, failed), 11 * WINDOW);
         assert_eq!(durations.expiry(0, 0, failed), 0);
+        let none = Durations {
+            initial: 0,
+            ..durations
+        };
+        assert_eq!([1, 2, 64, 70].map(|count| none.duration(count)), [0; 4]);
     }
 }

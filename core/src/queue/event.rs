@@ -151,7 +151,10 @@ impl<'a> NodeSide<'a> {
     }
 
     fn amount_at(&self, place: usize) -> i64 {
-        self.amounts.get(place * AMOUNT..).map_or(0, amount)
+        self.amounts
+            .chunks_exact(AMOUNT)
+            .nth(place)
+            .map_or(0, amount)
     }
 
     /// Allocatable cpu (milli), memory and ephemeral storage (bytes), by their place in columns.

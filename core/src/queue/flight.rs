@@ -7,9 +7,10 @@
 
 use super::event::{Event, NodeSide, PodSide, Resource, Side};
 use super::item::{Item, NONE};
-use crate::capacity::CapacityExceeded;
+use crate::capacity::{CapacityExceeded, bytes_of, sum};
 use crate::id::ClassId;
 use crate::intern::Word;
+use crate::table::Count;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -73,12 +74,12 @@ impl Flight {
     }
 
     pub(super) const fn bytes(events: u64, words: u64) -> u64 {
-        events * size_of::<Kept>() as u64 + words * 4
+        sum(&[bytes_of::<Kept>(events), bytes_of::<Word>(words)])
     }
 
     /// Takes a pod in that was just popped.
     pub(super) fn push(&mut self, items: &mut [Item], pod: u32) {
-        let since = self.base + self.len as u64;
+        let since = self.end();
         let last = core::mem::replace(&mut self.last, pod);
         match items.get_mut(last as usize) {
             Some(last) => last.next = pod,
@@ -89,7 +90,7 @@ impl Flight {
             item.next = NONE;
             item.previous = last;
         }
-        self.count += 1;
+        self.count.count_up();
     }
 
     /// Lets a pod go; [`Self::drop_events`] follows.
@@ -105,7 +106,7 @@ impl Flight {
             Some(next) => next.previous = item.previous,
             None => self.last = item.previous,
         }
-        self.count -= 1;
+        self.count.count_down();
     }
 
     /// Drops events that no pod in flight needs; `release` gets the classes and words that they
@@ -115,28 +116,32 @@ impl Flight {
         items: &[Item],
         mut release: impl FnMut([Option<ClassId>; 2], [&[Word]; 2]),
     ) {
-        let end = self.base + self.len as u64;
         let needed = items
             .get(self.first as usize)
-            .map_or(end, |first| first.since);
+            .map_or(self.end(), |first| first.since);
         while self.len > 0 && self.base < needed {
             if let Some(kept) = self.events.get(self.head) {
                 let nodes = kept.nodes.map(|node| self.node_words(node));
                 release(kept.pods.map(|pod| Some(pod?.class)), nodes);
                 let words = kept.words as usize;
-                self.words_head = (self.words_head + words) % self.words.len().max(1);
-                self.words_len -= words;
+                self.words_head = around(self.words_head, words, self.words.len());
+                self.words_len = self.words_len.saturating_sub(words);
             }
-            self.head = (self.head + 1) % self.events.len().max(1);
-            self.len -= 1;
-            self.base += 1;
+            self.head = around(self.head, 1, self.events.len());
+            self.len.count_down();
+            self.base.count_up();
         }
+    }
+
+    /// Number of the next event.
+    const fn end(&self) -> u64 {
+        self.base.saturating_add(self.len as u64)
     }
 
     fn node_words(&self, node: Option<(u32, u32)>) -> &[Word] {
         let (start, len) = node.unwrap_or_default();
         self.words
-            .get(start as usize..(start + len) as usize)
+            .get(start as usize..start.saturating_add(len) as usize)
             .unwrap_or_default()
     }
 
@@ -156,15 +161,15 @@ impl Flight {
 
     /// Refuses if the events of one change, with nodes of so many words, may not fit.
     pub(super) fn check_room(&self, words: usize) -> Result<(), CapacityExceeded> {
-        if self.len + EVENTS_OF_A_CHANGE > self.events.len() {
+        if self.len.saturating_add(EVENTS_OF_A_CHANGE) > self.events.len() {
             return Err(CapacityExceeded {
                 which: "in_flight_events",
                 limit: self.events.len() as u64,
             });
         }
         // One event's words may be preceded by the unused end of the ring.
-        let wanted = words * (EVENTS_OF_A_CHANGE + 1);
-        if wanted > 0 && self.words_len + wanted > self.words.len() {
+        let wanted = words.saturating_mul(EVENTS_OF_A_CHANGE + 1);
+        if wanted > 0 && self.words_len.saturating_add(wanted) > self.words.len() {
             return Err(CapacityExceeded {
                 which: "event_words",
                 limit: self.words.len() as u64,
@@ -205,12 +210,12 @@ impl Flight {
                 Side::None => {}
             }
         }
-        kept.words = (self.words_len - before) as u32;
-        let at = (self.head + self.len) % self.events.len();
+        kept.words = self.words_len.saturating_sub(before) as u32;
+        let at = around(self.head, self.len, self.events.len());
         if let Some(slot) = self.events.get_mut(at) {
             *slot = kept;
         }
-        self.len += 1;
+        self.len.count_up();
         true
     }
 
@@ -218,7 +223,8 @@ impl Flight {
     pub(super) fn events_of(&self, item: &Item) -> impl Iterator<Item = Event<'_>> {
         let from = item.since.saturating_sub(self.base) as usize;
         (from..self.len).filter_map(move |place| {
-            let kept = self.events.get((self.head + place) % self.events.len())?;
+            let at = around(self.head, place, self.events.len());
+            let kept = self.events.get(at)?;
             let side = |at: usize| match (kept.pods.get(at)?, kept.nodes.get(at)?) {
                 (Some(pod), _) => Some(Side::Pod(*pod)),
                 (None, Some(node)) => NodeSide::read(self.node_words(Some(*node))).map(Side::Node),
@@ -236,19 +242,29 @@ impl Flight {
     /// Copies words into the ring in one piece; the rest before its end is skipped if need be.
     fn store(&mut self, words: &[Word]) -> Option<u32> {
         let size = self.words.len();
-        let mut start = (self.words_head + self.words_len).checked_rem(size)?;
-        let mut taken = words.len();
-        if start + words.len() > size {
-            taken += size - start;
-            start = 0;
-        }
-        if self.words_len + taken > size {
+        let next = around(self.words_head, self.words_len, size);
+        let rest = size.saturating_sub(next);
+        let (start, skipped) = if words.len() > rest {
+            (0, rest)
+        } else {
+            (next, 0)
+        };
+        let len = self
+            .words_len
+            .saturating_add(skipped)
+            .saturating_add(words.len());
+        if len > size {
             return None;
         }
         self.words
-            .get_mut(start..start + words.len())?
+            .get_mut(start..start.saturating_add(words.len()))?
             .copy_from_slice(words);
-        self.words_len += taken;
+        self.words_len = len;
         Some(start as u32)
     }
+}
+
+/// The place so many steps after another one in a ring.
+fn around(from: usize, steps: usize, size: usize) -> usize {
+    from.saturating_add(steps).checked_rem(size).unwrap_or(0)
 }

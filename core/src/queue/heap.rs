@@ -85,7 +85,7 @@ impl Heap {
     fn up(&mut self, items: &mut [Item], from: usize) {
         let mut child = from;
         while child > 0 {
-            let parent = (child - 1) / 2;
+            let parent = child.saturating_sub(1) / 2;
             if !self.is_less(items, child, parent) {
                 return;
             }
@@ -98,11 +98,11 @@ impl Heap {
     fn down(&mut self, items: &mut [Item], from: usize, count: usize) -> bool {
         let mut parent = from;
         loop {
-            let left = 2 * parent + 1;
+            let left = parent.saturating_mul(2).saturating_add(1);
             if left >= count {
                 break;
             }
-            let right = left + 1;
+            let right = left.saturating_add(1);
             let child = if right < count && self.is_less(items, right, left) {
                 right
             } else {

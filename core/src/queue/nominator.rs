@@ -5,6 +5,7 @@
 
 use super::item::{Item, NONE};
 use crate::intern::{Texts, Word, word_text};
+use crate::table::Count;
 
 /// The chain of nominated pods; each holds the text of its node's name.
 pub(super) struct Nominator {
@@ -40,7 +41,7 @@ impl Nominator {
             item.nominated_next = NONE;
             item.nominated_previous = last;
         }
-        self.count += 1;
+        self.count.count_up();
     }
 
     pub(super) fn remove(&mut self, items: &mut [Item], texts: &mut Texts, pod: u32) {
@@ -64,7 +65,7 @@ impl Nominator {
             item.nominated_previous = NONE;
         }
         texts.release(text);
-        self.count -= 1;
+        self.count.count_down();
     }
 
     /// Nominated pods and the names of their nodes, in the order of their nomination.

@@ -86,7 +86,12 @@ pub(crate) fn bound(node: &Node) -> usize {
         .allocatable
         .as_ref()
         .unwrap_or(&node.status.capacity);
-    18 + 4 * amounts.len() + 2 * node.metadata.labels.len() + 3 * node.spec.taints.len()
+    let parts = [
+        amounts.len().saturating_mul(4),
+        node.metadata.labels.len().saturating_mul(2),
+        node.spec.taints.len().saturating_mul(3),
+    ];
+    parts.into_iter().fold(18, usize::saturating_add)
 }
 
 fn push_amount(words: &mut Vec<Word>, amount: i64) {
@@ -102,8 +107,8 @@ fn open(words: &mut Vec<Word>) -> usize {
 }
 
 fn close(words: &mut [Word], start: usize) {
-    let len = words.len() - start;
-    if let Some(count) = words.get_mut(start - 1) {
+    let len = words.len().saturating_sub(start);
+    if let Some(count) = words.get_mut(start.saturating_sub(1)) {
         *count = len as u32;
     }
 }

@@ -6,9 +6,11 @@
 
 use super::item::{Item, NONE};
 use super::plugin_set::PluginSet;
+use crate::capacity::{bytes_of, sum};
 use crate::id::ClassId;
 use crate::intern::{Word, hash_words, index_bytes, reserved_index};
 use crate::plugins::Plugin;
+use crate::table::{Count, occupy};
 use alloc::vec::Vec;
 use hashbrown::HashTable;
 
@@ -63,7 +65,12 @@ impl Waiting {
     }
 
     pub(super) const fn bytes(limit: u64) -> u64 {
-        limit * (size_of::<Group>() + size_of::<Shelf>() + 4) as u64 + index_bytes(limit)
+        sum(&[
+            bytes_of::<Group>(limit),
+            bytes_of::<u32>(limit),
+            index_bytes(limit),
+            bytes_of::<Shelf>(limit),
+        ])
     }
 
     pub(super) fn insert(&mut self, items: &mut [Item], pod: u32) {
@@ -84,8 +91,10 @@ impl Waiting {
             item.next = NONE;
             item.previous = last;
         }
-        self.count += 1;
-        self.gated += u32::from(item.gating.is_some());
+        self.count.count_up();
+        if item.gating.is_some() {
+            self.gated.count_up();
+        }
     }
 
     pub(super) fn remove(&mut self, items: &mut [Item], pod: u32) {
@@ -112,8 +121,10 @@ impl Waiting {
             item.next = NONE;
             item.previous = NONE;
         }
-        self.count -= 1;
-        self.gated -= u32::from(gated);
+        self.count.count_down();
+        if gated {
+            self.gated.count_down();
+        }
     }
 
     /// Groups that `reads` wants, asked once a shelf by its rejectors and gate.
@@ -181,15 +192,7 @@ impl Waiting {
             previous: last,
             shelf,
         };
-        let at = if let Some(at) = self.vacant.pop() {
-            if let Some(vacant) = self.groups.get_mut(at as usize) {
-                *vacant = group;
-            }
-            at
-        } else {
-            self.groups.push(group);
-            self.groups.len() as u32 - 1
-        };
+        let at = occupy(&mut self.groups, &mut self.vacant, group);
         if let Some(last) = self.groups.get_mut(last as usize) {
             last.next = at;
         }
@@ -226,8 +229,9 @@ impl Waiting {
             *free = shelf;
             return at as u32;
         }
+        let at = self.shelves.len() as u32;
         self.shelves.push(shelf);
-        self.shelves.len() as u32 - 1
+        at
     }
 
     fn free_group(&mut self, at: u32) {
@@ -278,6 +282,6 @@ fn key(
     pending: PluginSet,
     gating: Option<Plugin>,
 ) -> [u32; 5] {
-    let gating = gating.map_or(0, |plugin| plugin as u32 + 1);
+    let gating = gating.map_or(0, |plugin| (plugin as u32).saturating_add(1));
     [class.0, pin, rejectors.bits(), pending.bits(), gating]
 }

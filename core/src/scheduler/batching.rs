@@ -17,7 +17,7 @@ impl Scheduler {
         let is_usable = self.batch.enabled
             && !self.batch.heap.is_empty()
             && owner.profile == profile
-            && self.queue.cycle == self.batch.last_cycle + 1
+            && self.queue.cycle == self.batch.last_cycle.saturating_add(1)
             && self.queue.item(pod).status_nomination == 0
             && self.queue.now.saturating_sub(self.batch.created) <= AGE_LONGEST;
         let class = self.cluster.class(row.class);
@@ -192,7 +192,8 @@ fn sum(attempt: Attempt<'_>, scratch: &Scratch, nodes: &mut [Scored]) {
         for node in nodes.iter_mut() {
             let own = raw(node);
             let score = batch::normalized(*plugin, own, lowest, highest).unwrap_or(own);
-            node.total += score * weight;
+            // As in the attempt itself.
+            node.total = node.total.wrapping_add(score.wrapping_mul(*weight));
         }
     }
 }

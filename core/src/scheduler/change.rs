@@ -74,7 +74,7 @@ impl Scheduler {
         };
         let result = self
             .queue
-            .check_room(old_words + side::bound(node))
+            .check_room(old_words.saturating_add(side::bound(node)))
             .map_err(ApplyError::from)
             .and_then(|()| self.change_node(change, node, quiet));
         for side in &mut self.sides {

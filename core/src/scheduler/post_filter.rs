@@ -14,6 +14,7 @@ use crate::id::{NodeId, PodId};
 use crate::plugins::Plugin;
 use crate::preemption::{Run, Victim, VictimKind};
 use crate::queue::Place;
+use crate::table::Count;
 
 impl Scheduler {
     /// Sets the decision's nomination, and the victims.
@@ -49,7 +50,7 @@ impl Scheduler {
         }
         self.list_potential(pod, profile, slot);
         let count = self.preemption.rows.len() as u32;
-        let share = u64::from(count) * u64::from(percentage) / 100;
+        let share = u64::from(count).saturating_mul(u64::from(percentage)) / 100;
         let wanted = (share as u32).max(absolute).min(count);
         self.choose(pod, profile, slot, wanted, hooks)
     }
@@ -139,7 +140,7 @@ impl Scheduler {
             };
             // Each kind keeps so many candidates.
             if *counted < wanted {
-                *counted += 1;
+                counted.count_up();
                 let victims = core::mem::take(self.preemption.current_mut());
                 let allowed = hooks.allows_victims(self, pod, NodeId(row), &victims);
                 *self.preemption.current_mut() = victims;
@@ -150,7 +151,7 @@ impl Scheduler {
                     self.preemption.keep();
                 }
             }
-            if clean > 0 && clean + violating >= wanted {
+            if clean > 0 && clean.saturating_add(violating) >= wanted {
                 break;
             }
         }

@@ -10,6 +10,8 @@ use crate::queue::hint::Judge;
 const SECOND: u64 = 1_000_000_000;
 /// Time between two looks for pods that have waited too long.
 const LEFTOVER: u64 = 30 * SECOND;
+/// The latest time that can be said: every timer has a time after it.
+const LATEST: u64 = u64::MAX - LEFTOVER;
 
 /// When the timers are due next; [`None`] before the first time was said.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,18 +25,26 @@ struct Due {
     leftover: u64,
 }
 
+/// The first whole second after a time.
+const fn next_second(time: u64) -> u64 {
+    time.saturating_sub(time % SECOND).saturating_add(SECOND)
+}
+
 impl Scheduler {
     /// Says the time, in nanoseconds since 1970, and does what is due by then. Time does not go
     /// back: an earlier one than the last is taken for the last. The first one starts the timers.
+    /// Times in the last 30 seconds of the type are taken for the first of them.
     pub fn advance(&mut self, now: u64) {
-        let now = now.max(self.queue.now);
+        let now = now.min(LATEST).max(self.queue.now);
         let mut due = *self.timers.due.get_or_insert(Due {
-            backoff: now - now % SECOND + SECOND,
+            backoff: next_second(now),
             leftover: now.saturating_add(LEFTOVER),
         });
         loop {
             if !self.queue.has_waiting() && due.leftover <= now {
-                due.leftover += ((now - due.leftover) / LEFTOVER + 1) * LEFTOVER;
+                let missed = now.saturating_sub(due.leftover) / LEFTOVER;
+                let looks = missed.saturating_add(1);
+                due.leftover = due.leftover.saturating_add(looks.saturating_mul(LEFTOVER));
             }
             let backoff = self.backoff_tick(due.backoff).unwrap_or(u64::MAX);
             let deadline = self.next_deadline().unwrap_or(u64::MAX);
@@ -48,16 +58,16 @@ impl Scheduler {
                 plans: &self.plans,
             };
             if next == backoff {
-                due.backoff = backoff + SECOND;
+                due.backoff = backoff.saturating_add(SECOND);
                 self.queue.flush_backoff(&judge);
             } else if next == due.leftover {
-                due.leftover += LEFTOVER;
+                due.leftover = due.leftover.saturating_add(LEFTOVER);
                 self.queue.flush_waiting(&judge);
             } else {
                 self.time_out_permits();
             }
         }
-        due.backoff = due.backoff.max(now - now % SECOND + SECOND);
+        due.backoff = due.backoff.max(next_second(now));
         self.timers.due = Some(due);
         self.queue.now = now;
     }
@@ -65,7 +75,7 @@ impl Scheduler {
     /// The first second, from `due` on, at which a backoff is over: the one after its end.
     fn backoff_tick(&self, due: u64) -> Option<u64> {
         let expiry = self.queue.next_expiry()?;
-        Some((expiry - expiry % SECOND + SECOND).max(due))
+        Some(next_second(expiry).max(due))
     }
 
     /// The next time at which [`advance`](Self::advance) may do something, if nothing else happens
