@@ -198,6 +198,13 @@ fn fresh_clusters_are_decided_as_upstream_decides_them() {
             seen.count(verdict);
         }
         seen.clusters += 1;
+        if seen.clusters.is_multiple_of(1000) {
+            println!(
+                "{} clusters after {} s",
+                seen.clusters,
+                start.elapsed().as_secs()
+            );
+        }
         let text = asked.difference();
         if !text.is_empty() {
             println!("cluster {number} differs: {text}");
