@@ -8,6 +8,8 @@ use std::fmt::{self, Display};
 #[derive(Debug, Default)]
 pub struct Seen {
     pub clusters: usize,
+    /// Clusters that also went through the intake as they were written.
+    pub written: usize,
     pub verdicts: usize,
     placed: usize,
     gated: usize,
@@ -86,6 +88,7 @@ impl Seen {
             let told = self.scores.contains_key(plugin);
             assert!(told, "{plugin} told no nodes apart\n{self}");
         }
+        assert!(self.written * 3 > self.clusters, "few were written\n{self}");
         let left_out: usize = self.left_out.values().sum();
         assert!(
             left_out * 20 < self.verdicts,
@@ -98,6 +101,7 @@ impl Display for Seen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             clusters,
+            written,
             verdicts,
             placed,
             gated,
@@ -106,7 +110,7 @@ impl Display for Seen {
         } = self;
         writeln!(
             f,
-            "{clusters} clusters, {verdicts} verdicts: {placed} placed, {gated} gated, {failed} failed"
+            "{clusters} clusters, {written} also through the intake, {verdicts} verdicts: {placed} placed, {gated} gated, {failed} failed"
         )?;
         let tables = [
             ("reasons of refused nodes", &self.refusals),

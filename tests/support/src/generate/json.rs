@@ -5,9 +5,11 @@
 
 use berth_core::Quantity;
 use berth_core::object::{
-    Affinity, Container, ContainerStatus, LabelSelector, Labels, Node, NodeSelectorTerm, Object,
-    ObjectMeta, Pod, PodAffinity, PodAffinityTerm, PodStatus, PodTemplate, Requirement,
-    ResourceList, ResourceRequirements, Toleration, TopologySpreadConstraint, Volume,
+    Affinity, Container, ContainerImage, ContainerPort, ContainerRestartRule, ContainerStatus,
+    LabelSelector, Labels, Node, NodeAffinity, NodeSelector, NodeSelectorTerm, Object, ObjectMeta,
+    OwnerReference, Pod, PodAffinity, PodAffinityTerm, PodCondition, PodStatus, PodTemplate,
+    PreferredSchedulingTerm, Requirement, ResourceList, ResourceRequirements, Taint, Toleration,
+    TopologySpreadConstraint, Volume, VolumeMount, WeightedPodAffinityTerm,
 };
 use serde_json::{Map, Value, json};
 
@@ -105,7 +107,7 @@ fn labels(labels: &Labels) -> Value {
 }
 
 fn metadata(meta: &ObjectMeta) -> Value {
-    let owner = |owner: &berth_core::object::OwnerReference| {
+    let owner = |owner: &OwnerReference| {
         fields([
             ("apiVersion", text(&owner.api_version)),
             ("kind", text(&owner.kind)),
@@ -189,14 +191,15 @@ fn node_term(term: &NodeSelectorTerm) -> Value {
 }
 
 fn of_node(node: &Node) -> Value {
-    let taint = |taint: &berth_core::object::Taint| {
+    let taint = |taint: &Taint| {
         fields([
             ("key", text(&taint.key)),
             ("value", text(&taint.value)),
             ("effect", text(&taint.effect)),
         ])
     };
-    let image = |image: &berth_core::object::ContainerImage| json!({"names": image.names, "sizeBytes": image.size_bytes});
+    let image =
+        |image: &ContainerImage| json!({"names": image.names, "sizeBytes": image.size_bytes});
     let (spec, status) = (&node.spec, &node.status);
     fields([
         ("metadata", metadata(&node.metadata)),
@@ -268,7 +271,7 @@ fn pod_level_requirements(resources: &ResourceRequirements) -> Value {
 }
 
 fn container(container: &Container) -> Value {
-    let port = |port: &berth_core::object::ContainerPort| {
+    let port = |port: &ContainerPort| {
         fields([
             ("hostPort", number(port.host_port)),
             ("containerPort", number(port.container_port)),
@@ -277,8 +280,14 @@ fn container(container: &Container) -> Value {
         ])
     };
     // The other fields of rules and mounts are what an API server insists on.
-    let rule = |rule: &berth_core::object::ContainerRestartRule| json!({"action": rule.action, "exitCodes": {"operator": "In", "values": [42]}});
-    let mount = |mount: &berth_core::object::VolumeMount| json!({"name": "v", "mountPath": "/v", "bindMountOptions": mount.bind_mount_options});
+    let rule = |rule: &ContainerRestartRule| {
+        let exit_codes = json!({"operator": "In", "values": [42]});
+        json!({"action": rule.action, "exitCodes": exit_codes})
+    };
+    let mount = |mount: &VolumeMount| {
+        let options = &mount.bind_mount_options;
+        json!({"name": "v", "mountPath": "/v", "bindMountOptions": options})
+    };
     fields([
         ("name", text(&container.name)),
         ("image", text(&container.image)),
@@ -333,10 +342,16 @@ const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
 fn affinity(affinity: &Affinity) -> Value {
-    let node = |node: &berth_core::object::NodeAffinity| {
-        let required = |selector: &berth_core::object::NodeSelector| json!({"nodeSelectorTerms": selector.node_selector_terms.iter().map(node_term).collect::<Value>()});
-        let preferred = |terms: &Vec<berth_core::object::PreferredSchedulingTerm>| {
-            let term = |term: &berth_core::object::PreferredSchedulingTerm| json!({"weight": term.weight, "preference": node_term(&term.preference)});
+    let node = |node: &NodeAffinity| {
+        let required = |selector: &NodeSelector| {
+            let terms: Value = selector.node_selector_terms.iter().map(node_term).collect();
+            json!({"nodeSelectorTerms": terms})
+        };
+        let preferred = |terms: &Vec<PreferredSchedulingTerm>| {
+            let term = |term: &PreferredSchedulingTerm| {
+                let preference = node_term(&term.preference);
+                json!({"weight": term.weight, "preference": preference})
+            };
             terms.iter().map(term).collect::<Value>()
         };
         fields([
@@ -345,7 +360,10 @@ fn affinity(affinity: &Affinity) -> Value {
         ])
     };
     let pods = |pods: &PodAffinity| {
-        let weighted = |term: &berth_core::object::WeightedPodAffinityTerm| json!({"weight": term.weight, "podAffinityTerm": pod_term(&term.pod_affinity_term)});
+        let weighted = |term: &WeightedPodAffinityTerm| {
+            let own = pod_term(&term.pod_affinity_term);
+            json!({"weight": term.weight, "podAffinityTerm": own})
+        };
         fields([
             (REQUIRED, list(&pods.required, pod_term)),
             (PREFERRED, list(&pods.preferred, weighted)),
@@ -391,7 +409,10 @@ fn pod_term(term: &PodAffinityTerm) -> Value {
 }
 
 fn status(status: &PodStatus) -> Value {
-    let condition = |condition: &berth_core::object::PodCondition| json!({"type": condition.type_, "status": "True", "reason": condition.reason});
+    let condition = |condition: &PodCondition| {
+        let PodCondition { type_, reason, .. } = condition;
+        json!({"type": type_, "status": "True", "reason": reason})
+    };
     let of_container = |own: &ContainerStatus| {
         let mut json = fields([
             ("name", text(&own.name)),
