@@ -2,6 +2,8 @@
 
 #[path = "loop/binding.rs"]
 mod binding;
+#[path = "loop/nominated.rs"]
+mod nominated;
 #[path = "loop/preemption.rs"]
 mod preemption;
 #[path = "loop/waiting.rs"]

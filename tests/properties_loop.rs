@@ -9,7 +9,7 @@ use berth_core::{
 };
 use berth_test_support::generate::event::Event;
 use berth_test_support::generate::profile::configuration;
-use berth_test_support::generate::world::{Key, Step, World};
+use berth_test_support::generate::world::{Key, Step, World, WorldPod};
 use berth_test_support::generate::{Case, case, cases};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -308,7 +308,7 @@ proptest! {
         }
         lived.resolve();
         // Waits at Permit that ended by themselves.
-        for key in lived.world.pods.iter().map(|pod| pod.key()).collect::<Vec<_>>() {
+        for key in lived.world.pods.iter().map(WorldPod::key).collect::<Vec<_>>() {
             let id = lived.id(&key);
             if lived.engine.node_of(id).is_none() && lived.engine.waits(id) {
                 lived.set_node(&key, None);

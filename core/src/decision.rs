@@ -33,11 +33,12 @@ pub struct Decision {
     pub rejectors: PluginSet,
     /// What preemption came to.
     pub post_filter: PostFilter,
-    /// What becomes of `status.nominatedNodeName`.
+    /// What becomes of `status.nominatedNodeName`. Of a placed pod too: it is set where the binding
+    /// will take a while, so that others know.
     pub nomination: Nomination,
 }
 
-/// What becomes of a pod's nomination after a failed attempt.
+/// What becomes of a pod's nomination after an attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Nomination {
     /// It stays as it is.

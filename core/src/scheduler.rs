@@ -376,6 +376,9 @@ impl Scheduler {
     /// Takes back an assumed or bound pod's room; it is pending again, and in the queue.
     pub fn forget(&mut self, pod: PodId) {
         self.cluster.forget(pod);
+        if crate::queue::hint::is_binding(self.queue.item(pod).place) {
+            self.finish(pod, crate::queue::Place::Nowhere);
+        }
         self.queue_again(pod);
     }
 

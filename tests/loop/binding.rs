@@ -3,8 +3,8 @@
 use super::{Course, SECOND, START};
 use berth_core::id::{NodeId, PodId};
 use berth_core::{
-    ApplyError, BindOutcome, Capacities, Change, Hooks, Options, Outcome, Permit, QueuePart,
-    Reserve, Scheduler,
+    ApplyError, BindOutcome, Capacities, Change, Hooks, Nomination, Options, Outcome, Permit,
+    QueuePart, Reserve, Scheduler,
 };
 use berth_test_support::object::object;
 use berth_test_support::sample::{bound, node, pod};
@@ -69,10 +69,12 @@ fn turn(course: &mut Course, rules: &mut Rules) -> Outcome {
 fn a_pod_at_permit_keeps_its_place_until_it_is_allowed_and_bound() {
     let (mut course, id, before) = course();
     let mut rules = Rules::permit(Permit::Wait(10 * SECOND));
-    assert!(matches!(
-        turn(&mut course, &mut rules),
-        Outcome::Scheduled(_)
-    ));
+    course.now += 1_000_000;
+    let scheduler = &mut course.replay.scheduler;
+    let decision = scheduler.schedule_one_with(course.now, &mut rules);
+    let decision = decision.expect("a pod waits");
+    assert_eq!(decision.outcome, Outcome::Scheduled(NodeId(0)));
+    assert_eq!(decision.nomination, Nomination::Node(NodeId(0)));
     assert_eq!(rules.told, ["reserve", "permit"]);
     let scheduler = &mut course.replay.scheduler;
     assert_eq!(scheduler.queue_part(id), Some(QueuePart::Permit));

@@ -78,6 +78,12 @@ fn a_pod_that_the_caller_places_leaves_the_queue() {
     assert_eq!(course.replay.scheduler.queue_counts().active, 0);
     course.replay.scheduler.forget(id);
     assert_eq!(course.replay.scheduler.queue_counts().active, 1);
+    // The same of one that the loop placed.
+    let decision = course.turn().expect("a pod waits");
+    let part = |course: &Course| course.replay.scheduler.queue_part(id);
+    assert_eq!(part(&course), Some(QueuePart::Binding));
+    course.replay.scheduler.forget(decision.pod);
+    assert_eq!(part(&course), Some(QueuePart::Active));
 }
 
 #[test]

@@ -106,6 +106,8 @@ pub(crate) struct Item {
     pub(super) generation: u32,
     /// The last pod whose eviction it waits for, and that row's generation.
     pub(super) last_victim: (u32, u32),
+    /// Work has to be done before its binding.
+    pub(crate) has_pre_bind: bool,
     /// When Permit stops waiting for it.
     pub(crate) deadline: u64,
 }
@@ -141,6 +143,7 @@ impl Item {
         is_terminating: false,
         generation: 0,
         last_victim: (NONE, 0),
+        has_pre_bind: false,
         deadline: 0,
     };
 

@@ -57,9 +57,15 @@ impl Scheduler {
 
     /// Lets a pod be bound that waits at Permit; `false` if it does not.
     pub fn allow(&mut self, pod: PodId) -> bool {
-        let waits = self.queue.item(pod).place == Place::Permit;
+        let item = self.queue.item(pod);
+        let waits = item.place == Place::Permit;
         if waits {
-            self.finish(pod, Place::Bind);
+            let next = if item.has_pre_bind {
+                Place::PreBind
+            } else {
+                Place::Bind
+            };
+            self.finish(pod, next);
         }
         waits
     }

@@ -128,12 +128,19 @@ impl Scheduler {
             );
             return;
         }
+        let has_work = hooks.has_pre_bind(self, pod, node);
+        if has_work || matches!(permit, Permit::Wait(_)) {
+            // Others are told where the pod is about to be, as it will take a while.
+            decision.nomination = Nomination::Node(node);
+        }
+        if let Some(item) = self.queue.item_mut(pod) {
+            item.has_pre_bind = has_work;
+        }
         if let Permit::Wait(timeout) = permit {
             let deadline = self.queue.now.saturating_add(timeout.min(PERMIT_LONGEST));
             self.wait_for_permit(pod, deadline);
             return;
         }
-        let has_work = hooks.has_pre_bind(self, pod, node);
         self.finish(
             pod,
             if has_work {
@@ -255,10 +262,14 @@ impl Scheduler {
         }
         let mut rows = core::mem::take(&mut self.scratch.narrow);
         rows.clear();
+        let seen = &mut self.scratch.set;
+        seen.fill(0);
         for (_, node) in self.queue.nominated() {
             if let Some(row) = self.cluster.row_of_word(node)
-                && !rows.contains(&row)
+                && let Some(word) = seen.get_mut(row as usize / 64)
+                && *word & 1 << (row % 64) == 0
             {
+                *word |= 1 << (row % 64);
                 rows.push(row);
             }
         }
