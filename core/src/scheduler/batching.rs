@@ -72,15 +72,12 @@ impl Scheduler {
         let mut heap = core::mem::take(&mut self.batch.heap);
         heap.clear();
         self.look(pod, profile, slot, |attempt, scratch| {
-            for at in 0..scratch.list.len() {
-                let row = scratch.list.get(at).copied().unwrap_or(0);
-                let total = scratch.totals.get(row as usize).copied().unwrap_or(0);
-                heap.push(Scored {
-                    row,
-                    total,
-                    raw: [0; KEPT.len()],
-                });
-            }
+            let scored = scratch.list.iter().zip(&scratch.totals);
+            heap.extend(scored.map(|(row, total)| Scored {
+                row: *row,
+                total: *total,
+                raw: [0; KEPT.len()],
+            }));
             fill_raw(attempt, scratch, &mut heap);
         });
         batch::heapify(&mut heap);
