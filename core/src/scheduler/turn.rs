@@ -263,13 +263,12 @@ impl Scheduler {
         let mut rows = core::mem::take(&mut self.scratch.narrow);
         rows.clear();
         let seen = &mut self.scratch.set;
-        seen.fill(0);
+        seen.clear();
         for (_, node) in self.queue.nominated() {
             if let Some(row) = self.cluster.row_of_word(node)
-                && let Some(word) = seen.get_mut(row as usize / 64)
-                && *word & 1 << (row % 64) == 0
+                && !seen.contains(row)
             {
-                *word |= 1 << (row % 64);
+                seen.insert(row);
                 rows.push(row);
             }
         }
