@@ -126,16 +126,16 @@ fn pod_terms(n: usize) -> impl Iterator<Item = Value> {
     })
 }
 
-fn anti_affinity(kind: &str, terms: Value) -> Value {
+fn anti_affinity(kind: &str, terms: &Value) -> Value {
     let kind = format!("{kind}DuringSchedulingIgnoredDuringExecution");
     json!({"affinity": {"podAntiAffinity": {kind: terms}}})
 }
 
-fn required_affinity(terms: Value) -> Value {
+fn required_affinity(terms: &Value) -> Value {
     json!({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}})
 }
 
-fn node_affinity(terms: Value) -> Value {
+fn node_affinity(terms: &Value) -> Value {
     json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
         {"nodeSelectorTerms": terms}}}})
 }
@@ -202,17 +202,17 @@ fn b14_zeros_of_an_exponent(n: usize) -> Vec<Value> {
 
 fn b18_preferred_anti_affinity_terms(n: usize) -> Vec<Value> {
     let terms = pod_terms(n).map(|term| json!({"weight": 1, "podAffinityTerm": term}));
-    with(anti_affinity("preferred", terms.collect()))
+    with(anti_affinity("preferred", &terms.collect()))
 }
 
 fn b18_required_affinity_terms(n: usize) -> Vec<Value> {
-    with(required_affinity(pod_terms(n).collect()))
+    with(required_affinity(&pod_terms(n).collect()))
 }
 
 /// Twenty pods with so many required terms each.
 fn repelling(n: usize) -> impl Iterator<Item = Value> {
     (0..20).map(move |i| {
-        let mut spec = anti_affinity("required", pod_terms(n).collect());
+        let mut spec = anti_affinity("required", &pod_terms(n).collect());
         spec["nodeName"] = json!("n1");
         pod(&format!("repelling-{i}"), spec)
     })
@@ -274,13 +274,13 @@ fn b21_required_affinity_with_keys_of_its_own(n: usize) -> Vec<Value> {
     for (i, term) in terms.iter_mut().enumerate() {
         term["topologyKey"] = json!(format!("key-{i}"));
     }
-    with(required_affinity(json!(terms)))
+    with(required_affinity(&json!(terms)))
 }
 
 fn b22_values_of_an_expression(n: usize) -> Vec<Value> {
     let values = list(n, |i| json!(format!("v{i}")));
     let expression = json!({"key": "zone", "operator": "In", "values": values});
-    with(node_affinity(json!([{"matchExpressions": [expression]}])))
+    with(node_affinity(&json!([{"matchExpressions": [expression]}])))
 }
 
 fn b22_terms_with_a_hundred_expressions(n: usize) -> Vec<Value> {
@@ -289,7 +289,7 @@ fn b22_terms_with_a_hundred_expressions(n: usize) -> Vec<Value> {
         .collect();
     // No term matches, so all are looked at to their end.
     expressions.push(json!({"key": "zone", "operator": "In", "values": ["nowhere"]}));
-    with(node_affinity(list(
+    with(node_affinity(&list(
         n,
         |_| json!({"matchExpressions": expressions}),
     )))
@@ -319,7 +319,7 @@ fn b23_labels_and_what_selects_them(n: usize) -> Vec<Value> {
         |i| json!({"key": format!("absent-{i}"), "operator": "DoesNotExist"}),
     );
     let term = json!({"topologyKey": "zone", "labelSelector": {"matchExpressions": absent}});
-    let mut shape = pod("shape", anti_affinity("required", json!([term])));
+    let mut shape = pod("shape", anti_affinity("required", &json!([term])));
     shape["metadata"]["labels"] = map(n, |i| (format!("l{i}"), json!("v")));
     let mut objects = nodes();
     objects.push(shape);

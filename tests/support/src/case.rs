@@ -100,7 +100,7 @@ impl Case {
         let what = take("what").expect("a case says what it is");
         let mut name = format!("{id}, {}", what.as_str().expect("what is text"));
         if let Some(value) = value {
-            name.push_str(&format!(", with {value}"));
+            name = format!("{name}, with {value}");
         }
         let list = |value: Option<Value>| match value {
             None => Vec::new(),
