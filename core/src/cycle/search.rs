@@ -45,7 +45,9 @@ pub(crate) fn walk(attempt: Attempt<'_>, policy: Policy, start: &mut u32, scratc
     let mut reached = length;
     if length > 0 {
         let from = if policy.best {
-            let before = order.get(..*start as usize).unwrap_or(order).iter();
+            // Nodes may have gone since the index was set.
+            let begin = (*start % all.max(1)) as usize;
+            let before = order.get(..begin).unwrap_or(order).iter();
             let searched = before.filter(|row| !scratch.narrowed || searched(scratch, **row));
             searched.count() as u32 % length
         } else {
