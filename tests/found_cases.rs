@@ -105,6 +105,26 @@ fn the_best_search_begins_at_the_rotation_index_among_all_nodes() {
 }
 
 #[test]
+fn the_best_search_counts_round_where_the_rotation_index_is_beyond_the_last_node() {
+    let best = Options {
+        fidelity: Fidelity::Best,
+        ..Options::default()
+    };
+    let mut replay = cluster(None, best, &["a", "b", "c", "d", "e"].map(node));
+    for (name, on) in [("p1", "a"), ("p2", "b"), ("p3", "c"), ("p4", "d")] {
+        assert_eq!(placed(&mut replay, &plain(name)), on);
+    }
+    for name in ["p1", "p2", "p3", "p4"] {
+        replay.remove_pod(&plain(name));
+    }
+    for name in ["a", "b"] {
+        replay.apply(Change::Deleted, &object("Node", &node(name)));
+    }
+    // The index is 4; of three nodes the second one is next.
+    assert_eq!(placed(&mut replay, &plain("next")), "d");
+}
+
+#[test]
 fn every_node_scores_1_without_score_plugins() {
     let config = profile(&json!({"score": {"disabled": [{"name": "*"}]}}));
     let mut replay = cluster(Some(&config), VERDICTS, &[node("a"), node("b")]);

@@ -49,7 +49,7 @@ fn the_scheduler_runs_without_std_and_allocates_no_more_once_it_is_made() {
 
 /// What the first program decides, in plain loops.
 fn plain_decision() -> String {
-    let mut blocks = [NodeBlock::EMPTY; BLOCKS];
+    let mut blocks = vec![NodeBlock::EMPTY; BLOCKS];
     fill(&mut blocks);
     let request = request();
     let (mut count, mut best) = (0, None);

@@ -141,11 +141,10 @@ proptest! {
             feasible.map(|(node, _)| scheduler.node(node).name.to_owned()).collect();
         prop_assert_eq!(&ours, &world.expected());
         prop_assert_eq!(decision.evaluated, NODES);
-        match decision.outcome {
-            Outcome::Scheduled(node) => {
-                prop_assert!(ours.contains(scheduler.node(node).name));
-            }
-            _ => prop_assert_eq!(decision.nomination, Nomination::Keep),
+        if let Outcome::Scheduled(node) = decision.outcome {
+            prop_assert!(ours.contains(scheduler.node(node).name));
+        } else {
+            prop_assert_eq!(decision.nomination, Nomination::Keep);
         }
         course.replay.remove_pod(&world.high());
         prop_assert_eq!(course.replay.scheduler.state_hash(), before);

@@ -54,7 +54,9 @@ pub(crate) fn walk(
         NodeSearch::Sampled => wanted(length, attempt.plan.percentage),
     };
     let from = if policy.best {
-        let before = order.get(..*start as usize).unwrap_or(order).iter();
+        // Nodes may have gone since the index was set.
+        let begin = start.checked_rem(all).unwrap_or(0) as usize;
+        let before = order.get(..begin).unwrap_or(order).iter();
         if scratch.narrowed {
             before.filter(|row| searched(row)).count() as u32
         } else {

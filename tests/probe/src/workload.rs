@@ -10,7 +10,7 @@ pub const BLOCKS: usize = 3;
 pub const NODES: u32 = 150;
 
 /// Writes the nodes: a few kinds of them, each with some of its room taken.
-pub fn fill(blocks: &mut [NodeBlock; BLOCKS]) {
+pub fn fill(blocks: &mut [NodeBlock]) {
     for row in 0..NODES {
         let (at, lane) = (row as usize / LANES, row as usize % LANES);
         let Some(block) = blocks.get_mut(at) else {
