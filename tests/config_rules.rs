@@ -21,7 +21,8 @@ struct Source {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rule {
-    rule: String,
+    #[serde(rename = "rule")]
+    text: String,
     refused: Vec<String>,
     accepted: Vec<String>,
 }
@@ -113,7 +114,7 @@ fn every_refused_case_stands_for_a_rule_and_every_rule_stands_once() {
         .filter(|name| !named.contains(name))
         .collect();
     assert_eq!(without, [""; 0], "cases that stand for no rule");
-    let distinct: BTreeSet<&String> = rules.iter().map(|rule| &rule.rule).collect();
+    let distinct: BTreeSet<&String> = rules.iter().map(|rule| &rule.text).collect();
     assert_eq!(distinct.len(), rules.len(), "a rule stands twice");
 }
 
