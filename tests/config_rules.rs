@@ -80,7 +80,7 @@ fn every_rule_is_broken_by_one_case_and_kept_by_another() {
     let cases = cases();
     let mut wrong = Vec::new();
     for Rule {
-        rule,
+        text: rule,
         refused,
         accepted,
     } in rules()
