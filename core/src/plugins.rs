@@ -4,9 +4,7 @@
 //! configuration, records and docs read them from here. Mirrors
 //! `pkg/scheduler/apis/config/v1/default_plugins.go` of kube-scheduler 1.37.2.
 
-macro_rules! points {
-    ($($name:ident $field:literal;)+) => {
-        #[cfg(feature = "objects")]
+#[cfg(feature = "objects")]
 pub(crate) mod dynamic_resources;
 #[cfg(feature = "objects")]
 pub(crate) mod image_locality;
@@ -35,7 +33,9 @@ pub(crate) mod taint_toleration;
 #[cfg(feature = "objects")]
 pub(crate) mod volume_binding;
 
-/// A stage of the scheduling cycle at which plugins run.
+macro_rules! points {
+    ($($name:ident $field:literal;)+) => {
+        /// A stage of the scheduling cycle at which plugins run.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum Point {

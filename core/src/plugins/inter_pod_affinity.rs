@@ -7,9 +7,9 @@
 use super::Plugin;
 use crate::cluster::term::{CarriedView, role};
 use crate::cluster::topology::NO_DOMAIN;
-use crate::node_set::lanes;
 use crate::cycle::{Attempt, Column, Refusal, Scratch};
 use crate::id::KeyId;
+use crate::node_set::lanes;
 use crate::table::Table;
 
 /// No matching pod in the domains of the required terms.
@@ -140,7 +140,9 @@ pub(crate) fn fill_raw(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
     for (term, key, weight) in live.preferred_terms(attempt.slot) {
         scratch.keys.set(key, true);
         for (domain, count) in cluster.terms.counts.slots(term.0) {
-            scratch.domains.add(domain, weight.saturating_mul(i64::from(count)));
+            scratch
+                .domains
+                .add(domain, weight.saturating_mul(i64::from(count)));
         }
     }
     for term in live.felt(attempt.slot) {
@@ -159,7 +161,9 @@ pub(crate) fn fill_raw(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
             scratch.keys.set(key, true);
         }
         for (domain, count) in cluster.terms.counts.slots(term.0) {
-            scratch.domains.add(domain, weight.saturating_mul(i64::from(count)));
+            scratch
+                .domains
+                .add(domain, weight.saturating_mul(i64::from(count)));
         }
     }
     if scratch.domains.len() == 0 {
@@ -176,7 +180,9 @@ pub(crate) fn fill_raw(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
         let column = cluster.topology.column(KeyId::from_index(key));
         for row in &list {
             let domain = *column.at(*row);
-            if domain != NO_DOMAIN && let Some(sum) = scratch.raw.at_mut(*row) {
+            if domain != NO_DOMAIN
+                && let Some(sum) = scratch.raw.at_mut(*row)
+            {
                 *sum = sum.saturating_add(scratch.domains.sum(domain));
             }
         }
@@ -201,5 +207,9 @@ fn normalize(scratch: &mut Scratch) -> Column {
     }
     scratch.list = list;
     scratch.raw = raw;
-    if range > 0 { Column::Rows } else { Column::Constant(0) }
+    if range > 0 {
+        Column::Rows
+    } else {
+        Column::Constant(0)
+    }
 }

@@ -33,8 +33,7 @@ pub(crate) fn any_term(terms: &[Word], node: NodeFacts<'_>, texts: &Texts) -> bo
 
 /// Whether a required term names the node by `metadata.name`.
 pub(crate) fn names(class: ClassView<'_>, name: Word) -> bool {
-    items(class.section(Section::RequiredNodeAffinity))
-        .any(|term| term_names_node(term, name))
+    items(class.section(Section::RequiredNodeAffinity)).any(|term| term_names_node(term, name))
 }
 
 /// Sum of the weights of preferred terms that match: the pod's, then the profile's (`added`).
@@ -64,7 +63,9 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
     if attempt.is_pinned() {
         let row = attempt.pinned_row;
         for block in 0..scratch.alive.words().len() {
-            let pin = row.filter(|row| *row as usize / 64 == block).map_or(0, |row| 1 << (row % 64));
+            let pin = row
+                .filter(|row| *row as usize / 64 == block)
+                .map_or(0, |row| 1 << (row % 64));
             scratch.refuse_word(Refusal::Affinity, block, !pin);
         }
     }

@@ -21,14 +21,19 @@ const FEATURES: [&str; 3] = [
 pub(crate) fn required(pod: &Pod) -> u32 {
     let main = || pod.spec.containers.iter().chain(&pod.spec.init_containers);
     let needs = [
-        main().flat_map(|container| &container.restart_policy_rules)
+        main()
+            .flat_map(|container| &container.restart_policy_rules)
             .any(|rule| rule.action == "RestartAllContainers"),
         pod.spec.host_network && pod.spec.host_users == Some(false),
         all_containers(pod)
             .flat_map(|container| &container.volume_mounts)
             .any(|mount| !mount.bind_mount_options.is_empty()),
     ];
-    needs.iter().enumerate().map(|(bit, needed)| u32::from(*needed) << bit).sum()
+    needs
+        .iter()
+        .enumerate()
+        .map(|(bit, needed)| u32::from(*needed) << bit)
+        .sum()
 }
 
 /// Features that a node declares, as bits; unknown names count for nothing.
@@ -43,7 +48,9 @@ pub(crate) fn declared(names: &[String]) -> u32 {
 
 /// Hash of a node's list, for which order counts; changes of it wake pods.
 pub(crate) fn hash(names: &[String]) -> u32 {
-    let hashes = names.iter().map(|name| crate::intern::hash_bytes(name.as_bytes()));
+    let hashes = names
+        .iter()
+        .map(|name| crate::intern::hash_bytes(name.as_bytes()));
     let folded = hashes.fold(names.len() as u64, |sum, hash| sum.rotate_left(5) ^ hash);
     (folded ^ folded >> 32) as u32
 }

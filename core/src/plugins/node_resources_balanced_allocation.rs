@@ -4,17 +4,23 @@
 //! for a pod that asks for none of the configured resources.
 
 use super::{Plugin, node_resources_fit};
-use crate::node_set::lanes;
-use crate::cycle::{Attempt, Column};
 use crate::cycle::plan::Target;
+use crate::cycle::{Attempt, Column};
 use crate::kernel::{CPU, MEMORY, NodeBlock, Request, naive, word};
+use crate::node_set::lanes;
 use crate::table::Table;
 
 pub(crate) fn score(attempt: Attempt<'_>) -> Column {
     let targets = &attempt.plan.balanced;
     if targets.iter().all(|target| asked(attempt, *target) == 0) {
-        let skips = attempt.plan.pre_scores(Plugin::NodeResourcesBalancedAllocation);
-        return if skips { Column::Absent } else { Column::Constant(0) };
+        let skips = attempt
+            .plan
+            .pre_scores(Plugin::NodeResourcesBalancedAllocation);
+        return if skips {
+            Column::Absent
+        } else {
+            Column::Constant(0)
+        };
     }
     Column::Kept
 }
@@ -65,17 +71,27 @@ pub(crate) fn naive_score(attempt: Attempt<'_>, row: usize) -> i64 {
             naive::fraction(allocatable, requested.saturating_add(asked))
         })
     };
-    naive::balance_score(naive::balance(fractions(true)), naive::balance(fractions(false)))
+    naive::balance_score(
+        naive::balance(fractions(true)),
+        naive::balance(fractions(false)),
+    )
 }
 
 fn asked(attempt: Attempt<'_>, target: Target) -> i64 {
     match target {
-        Target::Main(resource) => {
-            attempt.class.class.amounts.status.get(resource).copied().unwrap_or(0)
-        }
+        Target::Main(resource) => attempt
+            .class
+            .class
+            .amounts
+            .status
+            .get(resource)
+            .copied()
+            .unwrap_or(0),
         Target::Scalar(id) => {
             let mut scalars = attempt.class.scalars();
-            scalars.find(|scalar| scalar.resource == id).map_or(0, |scalar| scalar.status)
+            scalars
+                .find(|scalar| scalar.resource == id)
+                .map_or(0, |scalar| scalar.status)
         }
         Target::Nothing => 0,
     }
@@ -88,9 +104,10 @@ fn node_amounts(attempt: Attempt<'_>, target: Target, row: usize) -> Option<(i64
             let (block, lane) = cluster.block(row);
             Some(block.amounts(resource, lane))
         }
-        Target::Scalar(id) => {
-            Some((cluster.resources.allocatable(id, row), cluster.resources.requested(id, row)))
-        }
+        Target::Scalar(id) => Some((
+            cluster.resources.allocatable(id, row),
+            cluster.resources.requested(id, row),
+        )),
         Target::Nothing => None,
     }
 }

@@ -7,11 +7,11 @@
 
 use crate::class::Scalar;
 use crate::cluster::Cluster;
-use crate::node_set::lanes;
 use crate::cycle::Attempt;
 use crate::cycle::plan::{Plan, Strategy, Target};
 use crate::id::ResourceId;
 use crate::kernel::{CPU, EPHEMERAL, MEMORY, NodeBlock, Request, naive, word};
+use crate::node_set::lanes;
 use crate::table::Table;
 
 /// Given where the node takes no further pod.
@@ -96,7 +96,10 @@ pub(crate) fn lacks(attempt: Attempt<'_>, row: usize, mut give: impl FnMut(Lack,
             && lacks_scalar(attempt, scalar, row)
         {
             let allocatable = attempt.cluster.resources.allocatable(scalar.resource, row);
-            give(Lack::Scalar(scalar.resource), naive::exceeds(scalar.spec, allocatable, 0));
+            give(
+                Lack::Scalar(scalar.resource),
+                naive::exceeds(scalar.spec, allocatable, 0),
+            );
         }
     }
 }
@@ -104,7 +107,11 @@ pub(crate) fn lacks(attempt: Attempt<'_>, row: usize, mut give: impl FnMut(Lack,
 fn lacks_scalar(attempt: Attempt<'_>, scalar: Scalar, row: usize) -> bool {
     let resources = &attempt.cluster.resources;
     let allocatable = resources.allocatable(scalar.resource, row);
-    naive::exceeds(scalar.spec, allocatable, resources.requested(scalar.resource, row))
+    naive::exceeds(
+        scalar.spec,
+        allocatable,
+        resources.requested(scalar.resource, row),
+    )
 }
 
 /// Only extended resources can be ignored, by name or by the part before the slash.
@@ -186,15 +193,27 @@ fn amounts(attempt: Attempt<'_>, target: Target, row: usize) -> Option<(i64, i12
             let (allocatable, requested) = block.amounts(resource, lane);
             let non_zero = block.non_zero.get(resource).map(|column| *column.at(lane));
             // Ephemeral storage has no sum with defaults.
-            (allocatable, non_zero.unwrap_or(requested), *asked.get(resource)?)
+            (
+                allocatable,
+                non_zero.unwrap_or(requested),
+                *asked.get(resource)?,
+            )
         }
         Target::Scalar(id) => {
-            let asked = attempt.class.scalars().find(|scalar| scalar.resource == id)?.score;
+            let asked = attempt
+                .class
+                .scalars()
+                .find(|scalar| scalar.resource == id)?
+                .score;
             if asked == 0 {
                 return None;
             }
             let resources = &cluster.resources;
-            (resources.allocatable(id, row), resources.requested(id, row), asked)
+            (
+                resources.allocatable(id, row),
+                resources.requested(id, row),
+                asked,
+            )
         }
         Target::Nothing => return None,
     };

@@ -10,7 +10,10 @@ use crate::toleration::{TaintView, effect, tolerated};
 pub const REASON: &str = "node(s) were unschedulable";
 
 pub(crate) fn refuses(class: ClassView<'_>, unschedulable: bool, known: &Known) -> bool {
-    let taint =
-        TaintView { key: known.unschedulable, value: known.empty, effect: effect::NO_SCHEDULE };
+    let taint = TaintView {
+        key: known.unschedulable,
+        value: known.empty,
+        effect: effect::NO_SCHEDULE,
+    };
     unschedulable && !tolerated(class.section(Section::Tolerations), taint, |_| true)
 }

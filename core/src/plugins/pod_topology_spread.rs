@@ -12,8 +12,8 @@ pub(crate) use soft::score;
 use crate::cluster::live::{Constraint, Static};
 use crate::cluster::topology::NO_DOMAIN;
 use crate::cycle::Attempt;
-use crate::object::TopologySpreadConstraint;
 use crate::node_set;
+use crate::object::TopologySpreadConstraint;
 use alloc::string::ToString;
 
 /// The node lacks the constraint's key.
@@ -30,7 +30,10 @@ pub(crate) fn system_defaults() -> [TopologySpreadConstraint; 2] {
         when_unsatisfiable: "ScheduleAnyway".to_string(),
         ..TopologySpreadConstraint::default()
     };
-    [soft("kubernetes.io/hostname", 3), soft("topology.kubernetes.io/zone", 5)]
+    [
+        soft("kubernetes.io/hostname", 3),
+        soft("topology.kubernetes.io/zone", 5),
+    ]
 }
 
 /// Clears the bits of rows that lack the constraint's key.
@@ -48,10 +51,8 @@ fn keep_rows_with_key(attempt: Attempt<'_>, constraint: &Constraint, set: &mut [
 /// Whether the constraint's inclusion policies count the row.
 fn is_included(attempt: Attempt<'_>, constraint: &Constraint, row: u32) -> bool {
     let refused = |kind| node_set::contains(attempt.bits(kind), row);
-    let affine = || {
-        !refused(Static::Affinity)
-            && (!attempt.is_pinned() || attempt.pinned_row == Some(row))
-    };
+    let affine =
+        || !refused(Static::Affinity) && (!attempt.is_pinned() || attempt.pinned_row == Some(row));
     (!constraint.honors_affinity() || affine())
         && (!constraint.honors_taints() || !refused(Static::Taints))
 }

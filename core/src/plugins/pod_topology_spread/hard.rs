@@ -9,7 +9,12 @@ use crate::table::Table;
 
 pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
     let cluster = attempt.cluster;
-    let hard = || cluster.live.constraints(attempt.slot).filter(Constraint::is_hard);
+    let hard = || {
+        cluster
+            .live
+            .constraints(attempt.slot)
+            .filter(Constraint::is_hard)
+    };
     if hard().next().is_none() {
         return;
     }
@@ -46,7 +51,10 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
             let (mut missing, mut skewed) = (0, 0);
             for lane in lanes(*scratch.alive.words().at(block)) {
                 let domain = *domains.at(lane);
-                let count = scratch.domains.sum(domain).saturating_add(constraint.self_match);
+                let count = scratch
+                    .domains
+                    .sum(domain)
+                    .saturating_add(constraint.self_match);
                 let skew = count.saturating_sub(minimum);
                 missing |= u64::from(domain == NO_DOMAIN) << lane;
                 skewed |= u64::from(skew > constraint.max_skew) << lane;

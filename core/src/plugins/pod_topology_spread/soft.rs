@@ -10,11 +10,20 @@ use crate::table::{Count, Table};
 
 pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<Column, AttemptError> {
     let cluster = attempt.cluster;
-    let soft = || cluster.live.constraints(attempt.slot).filter(|constraint| !constraint.is_hard());
+    let soft = || {
+        cluster
+            .live
+            .constraints(attempt.slot)
+            .filter(|constraint| !constraint.is_hard())
+    };
     if soft().next().is_none() {
         return Ok(Column::Absent);
     }
-    let profile = attempt.class.class.profile.and_then(|id| cluster.profiles.get(id.index()));
+    let profile = attempt
+        .class
+        .class
+        .profile
+        .and_then(|id| cluster.profiles.get(id.index()));
     let system_defaults = profile.is_some_and(|profile| profile.system_defaults);
     let require_all = !(attempt.live().default_spread && system_defaults);
     let has_all_keys = |row: u32| {
@@ -38,7 +47,14 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<Colum
     }
     for row in &list {
         let sum = *scratch.sums.at(*row);
-        scratch.raw.set(*row, if sum == IGNORED { -1 } else { libm::round(sum) as i64 });
+        scratch.raw.set(
+            *row,
+            if sum == IGNORED {
+                -1
+            } else {
+                libm::round(sum) as i64
+            },
+        );
     }
     scratch.list = list;
     normalize(scratch)
@@ -120,12 +136,17 @@ fn normalize(scratch: &mut Scratch) -> Result<Column, AttemptError> {
             ..0 => 0,
             raw => {
                 let mirrored = highest.saturating_add(lowest).saturating_sub(raw);
-                mirrored.saturating_mul(100).checked_div(highest).unwrap_or(100)
+                mirrored
+                    .saturating_mul(100)
+                    .checked_div(highest)
+                    .unwrap_or(100)
             }
         };
         if !(0..=100).contains(&score) {
-            result =
-                Err(AttemptError::InvalidScore { plugin: Plugin::PodTopologySpread, score });
+            result = Err(AttemptError::InvalidScore {
+                plugin: Plugin::PodTopologySpread,
+                score,
+            });
         }
         column.set(*row, score as u8);
     }
