@@ -297,3 +297,29 @@ fn other_kinds_come_and_go_by_name() {
     }
     assert_eq!(scheduler.state_hash(), empty);
 }
+
+#[test]
+fn of_many_resources_the_one_that_is_short_is_named() {
+    let mut scheduler = scheduler(Capacities {
+        resources: 100,
+        ..Capacities::default()
+    });
+    let (mut has, mut asks) = (json!({"pods": "10"}), json!({}));
+    for number in 0..90 {
+        let name = format!("example.com/r{number:02}");
+        has[&name] = json!(if number == 77 { "1" } else { "2" });
+        asks[&name] = json!("2");
+    }
+    let node = json!({"metadata": {"name": "n1"}, "status": {"allocatable": has}});
+    let node: Node = serde_json::from_value(node).expect("a node");
+    add(&mut scheduler, &Object::Node(Box::new(node)));
+    let containers = json!([{"name": "c", "resources": {"requests": asks}}]);
+    add(
+        &mut scheduler,
+        &pod("many", &json!({"containers": containers})),
+    );
+    let id = scheduler.find_pod("default", "many").expect("the pod");
+    let (_, record) = scheduler.explain(id, Detail::Reasons);
+    let message = "0/1 nodes are available: 1 Insufficient example.com/r77.";
+    assert_eq!(record.message.as_deref(), Some(message));
+}

@@ -9,7 +9,7 @@ use super::{Attempt, Lacks, Refusal, Scratch, filter};
 use crate::cluster::Cluster;
 use crate::decision::AttemptError;
 use crate::id::PodId;
-use crate::plugins::node_resources_fit::{self, Lack};
+use crate::plugins::node_resources_fit;
 use crate::queue::Queue;
 use crate::table::Count;
 
@@ -100,18 +100,9 @@ impl Probe<'_> {
 /// NodeResourcesFit's reasons for a row, as they are now.
 pub(crate) fn lacks(attempt: Attempt<'_>, row: u32) -> Lacks {
     let mut found = Lacks::default();
-    node_resources_fit::lacks(attempt, row as usize, |lack, unresolvable| {
+    node_resources_fit::lacks(attempt, row as usize, |place, unresolvable| {
         found.unresolvable |= unresolvable;
-        let bit = match lack {
-            Lack::Pods => 0,
-            Lack::Main(resource) => resource.saturating_add(1),
-            Lack::Scalar(id) => {
-                let mut scalars = attempt.class.scalars();
-                let place = scalars.position(|own| own.resource == id);
-                place.unwrap_or(0).saturating_add(4)
-            }
-        };
-        found.bits |= 1 << bit.min(63);
+        found.bits |= 1 << place.min(Lacks::LAST);
     });
     found
 }

@@ -44,12 +44,15 @@ impl Refusal {
     ];
 }
 
-/// Reasons of NodeResourcesFit at one time, as bits: pods, cpu, memory, ephemeral storage, then the
-/// class' other resources in their order (of which the last bit stands for all further ones).
+/// Reasons of NodeResourcesFit at one time, a bit a place; the last bit stands for all further ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lacks {
     pub(crate) bits: u64,
     pub(crate) unresolvable: bool,
+}
+
+impl Lacks {
+    pub(crate) const LAST: usize = 63;
 }
 
 /// A plugin's scores of the attempt.

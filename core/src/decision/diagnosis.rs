@@ -4,11 +4,11 @@
 //! the scheduler; records allocate, and are made only when they are asked for.
 
 use super::{AttemptError, Decision, DecisionRecord, Detail, NodeScore, Outcome, PodResult};
-use crate::cycle::{Attempt, Lacks, Refusal, lacks};
+use crate::cycle::{Attempt, Lacks, Refusal};
 use crate::id::NodeId;
 use crate::intern::word_text;
 use crate::node_set::rows;
-use crate::plugins::node_resources_fit;
+use crate::plugins::node_resources_fit::{self, MAIN_PLACE, PODS_PLACE, SCALAR_PLACE};
 use crate::plugins::{self, Plugin};
 use crate::scheduler::Scheduler;
 use crate::table::Count;
@@ -168,10 +168,17 @@ fn refusals(scheduler: &Scheduler, attempt: Attempt<'_>) -> Vec<Refused> {
             let mut unresolvable = refusal.is_unresolvable();
             if refusal == Refusal::Fit {
                 let mut counted = scratch.lacks.iter();
-                let counted = counted.find(|(own, _)| *own == row);
-                let lacks = counted.map_or_else(|| lacks(attempt, row), |(_, lacks)| *lacks);
-                unresolvable = lacks.unresolvable;
-                fit_reasons(attempt, lacks, &mut reasons);
+                if let Some((_, lacks)) = counted.find(|(own, _)| *own == row) {
+                    unresolvable = lacks.unresolvable;
+                    fit_reasons(attempt, *lacks, &mut reasons);
+                } else {
+                    let mut places = Vec::new();
+                    node_resources_fit::lacks(attempt, row as usize, |place, for_good| {
+                        unresolvable |= for_good;
+                        places.push(place);
+                    });
+                    fit_texts(attempt, &places, &mut reasons);
+                }
             } else {
                 reasons.push(refusal.text().to_string());
             }
@@ -187,27 +194,38 @@ fn refusals(scheduler: &Scheduler, attempt: Attempt<'_>) -> Vec<Refused> {
     refused
 }
 
-/// The texts of NodeResourcesFit's reasons.
+/// The texts of NodeResourcesFit's reasons as they were noted.
 pub(super) fn fit_reasons(attempt: Attempt<'_>, lacks: Lacks, reasons: &mut Vec<String>) {
+    let noted = (0..Lacks::LAST).filter(|place| lacks.bits >> place & 1 != 0);
+    let mut places: Vec<usize> = noted.collect();
+    if lacks.bits >> Lacks::LAST != 0 {
+        let scalars = (SCALAR_PLACE..).zip(attempt.class.scalars());
+        let further = scalars.map(|(place, _)| place);
+        places.extend(further.filter(|place| *place >= Lacks::LAST));
+    }
+    fit_texts(attempt, &places, reasons);
+}
+
+/// The texts of the reasons with these places, ascending; other resources by name.
+fn fit_texts(attempt: Attempt<'_>, places: &[usize], reasons: &mut Vec<String>) {
     let cluster = attempt.cluster;
-    let has = |bit: usize| lacks.bits & 1 << bit.min(63) != 0;
-    if has(0) {
+    let mut places = places.iter().copied().peekable();
+    let mut has = |place| places.next_if_eq(&place).is_some();
+    if has(PODS_PLACE) {
         reasons.push(node_resources_fit::TOO_MANY_PODS.to_string());
     }
-    for (bit, name) in (1..).zip(["cpu", "memory", "ephemeral-storage"]) {
-        if has(bit) {
+    for (place, name) in (MAIN_PLACE..).zip(["cpu", "memory", "ephemeral-storage"]) {
+        if has(place) {
             reasons.push(format!("Insufficient {name}"));
         }
     }
-    let lacking = (4..)
-        .zip(attempt.class.scalars())
-        .filter(|(bit, _)| has(*bit));
-    let mut scalars: Vec<String> = lacking
-        .map(|(_, scalar)| {
+    let mut scalars = Vec::new();
+    for (place, scalar) in (SCALAR_PLACE..).zip(attempt.class.scalars()) {
+        if has(place) {
             let name = cluster.texts.text(cluster.resources.name(scalar.resource));
-            format!("Insufficient {name}")
-        })
-        .collect();
+            scalars.push(format!("Insufficient {name}"));
+        }
+    }
     scalars.sort_unstable();
     reasons.append(&mut scalars);
 }

@@ -9,7 +9,6 @@ use crate::class::Scalar;
 use crate::cluster::Cluster;
 use crate::cycle::Attempt;
 use crate::cycle::plan::{Plan, Strategy, Target};
-use crate::id::ResourceId;
 use crate::kernel::{CPU, EPHEMERAL, MEMORY, NodeBlock, Request, naive, word};
 use crate::node_set::lanes;
 use crate::table::Table;
@@ -17,14 +16,11 @@ use crate::table::Table;
 /// Given where the node takes no further pod.
 pub const TOO_MANY_PODS: &str = "Too many pods";
 
-/// A reason of this plugin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lack {
-    Pods,
-    /// Cpu, memory or ephemeral storage, by its place in the columns.
-    Main(usize),
-    Scalar(ResourceId),
-}
+/// Places of this plugin's reasons: too many pods, then cpu, memory and ephemeral storage, then the
+/// class' other resources in their order.
+pub(crate) const PODS_PLACE: usize = 0;
+pub(crate) const MAIN_PLACE: usize = 1;
+pub(crate) const SCALAR_PLACE: usize = 4;
 
 /// Marks in `short` the rows on which the class does not fit.
 pub(crate) fn filter_all(attempt: Attempt<'_>, short: &mut [u64]) {
@@ -76,30 +72,27 @@ fn lacks_other(attempt: Attempt<'_>, block: &NodeBlock, row: usize) -> bool {
         })
 }
 
-/// Every reason to refuse the row, in upstream's order (scalars in the order of their ids, which
-/// the caller sorts by name), and whether it is unresolvable.
-pub(crate) fn lacks(attempt: Attempt<'_>, row: usize, mut give: impl FnMut(Lack, bool)) {
+/// The place of every reason to refuse the row, ascending, and whether it is unresolvable.
+pub(crate) fn lacks(attempt: Attempt<'_>, row: usize, mut give: impl FnMut(usize, bool)) {
     let (block, lane) = attempt.cluster.block(row);
     if block.slots & 1 << lane == 0 {
-        give(Lack::Pods, false);
+        give(PODS_PLACE, false);
     }
     let spec = attempt.class.class.amounts.spec;
-    for (resource, spec) in [CPU, MEMORY, EPHEMERAL].into_iter().zip(spec) {
+    let main = [CPU, MEMORY, EPHEMERAL].into_iter().zip(spec);
+    for (place, (resource, spec)) in (MAIN_PLACE..).zip(main) {
         let (allocatable, requested) = block.amounts(resource, lane);
         if naive::exceeds(spec, allocatable, requested) {
-            give(Lack::Main(resource), naive::exceeds(spec, allocatable, 0));
+            give(place, naive::exceeds(spec, allocatable, 0));
         }
     }
-    for scalar in attempt.class.scalars() {
+    for (place, scalar) in (SCALAR_PLACE..).zip(attempt.class.scalars()) {
         if scalar.spec > 0
-            && !is_ignored(attempt.plan, attempt.cluster, scalar)
             && lacks_scalar(attempt, scalar, row)
+            && !is_ignored(attempt.plan, attempt.cluster, scalar)
         {
             let allocatable = attempt.cluster.resources.allocatable(scalar.resource, row);
-            give(
-                Lack::Scalar(scalar.resource),
-                naive::exceeds(scalar.spec, allocatable, 0),
-            );
+            give(place, naive::exceeds(scalar.spec, allocatable, 0));
         }
     }
 }
