@@ -9,7 +9,9 @@
 //! and the rules that are Berth's alone are ours too. `profiles` lists by point
 //! what differs from the default profile, which is the first case; scores with their weights.
 
-use berth_core::object::config::{ConfigError, ConfigErrors, Duration, KubeSchedulerConfiguration};
+use berth_core::object::config::{
+    ConfigError, ConfigErrors, Duration, KubeSchedulerConfiguration, KubeSchedulerProfile,
+};
 use berth_core::plugins::{Plugin, Point};
 use berth_core::profile::{DefaultConstraints, Profile, ScoringKind};
 use proptest::prelude::*;
@@ -460,4 +462,18 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn args_count_however_the_profile_was_decoded() {
+    let profile = json!({"pluginConfig": [{"name": "NodeResourcesFit",
+        "args": {"scoringStrategy": {"type": "MostAllocated"}}}]});
+    let alone: KubeSchedulerProfile = serde_json::from_value(profile).expect("a profile");
+    let config = KubeSchedulerConfiguration {
+        profiles: vec![alone],
+        ..KubeSchedulerConfiguration::default()
+    };
+    let profiles = config.profiles().expect("a valid configuration");
+    let strategy = &profiles[0].args.scoring_strategy;
+    assert_eq!(strategy.kind, ScoringKind::MostAllocated);
 }

@@ -71,7 +71,7 @@ impl Source {
     /// The configuration that it is.
     pub fn config(self) -> Result<KubeSchedulerConfiguration, Failure> {
         match self.read().map_err(Failure::Config)? {
-            Ok(value) => KubeSchedulerConfiguration::deserialize(value)
+            Ok(value) => KubeSchedulerConfiguration::from_value(value)
                 .map_err(|error| Failure::Config(error.to_string())),
             Err(text) => serde_saphyr::from_str_with_options(&text, yaml_options())
                 .map_err(|error| Failure::Config(error.to_string())),

@@ -32,6 +32,7 @@ use super::nullable;
 use crate::profile::Profile;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -186,7 +187,13 @@ impl KubeSchedulerConfiguration {
             field: error.field,
             problem: error.problem,
         })?;
-        for (index, profile) in config.profiles.iter_mut().enumerate() {
+        config.decode_args()?;
+        Ok(config)
+    }
+
+    /// Reads args that were decoded apart from the configuration as those of their plugins.
+    fn decode_args(&mut self) -> Result<(), ConfigError> {
+        for (index, profile) in self.profiles.iter_mut().enumerate() {
             for (place, config) in profile.plugin_config.iter_mut().enumerate() {
                 config.decode_args().map_err(|error| {
                     let below = if error.field.starts_with(['[', '.']) || error.field.is_empty() {
@@ -204,7 +211,7 @@ impl KubeSchedulerConfiguration {
                 })?;
             }
         }
-        Ok(config)
+        Ok(())
     }
 
     /// The profiles in the configuration's order: defaults filled in, everything checked, plugin
@@ -215,9 +222,13 @@ impl KubeSchedulerConfiguration {
     /// in the words of `framework/runtime/framework.go`. If there is nothing else, extenders are
     /// refused: a caller of the core has nobody to ask.
     pub fn profiles(&self) -> Result<Vec<Profile>, ConfigErrors> {
-        let config = self.clone().defaulted();
+        let mut given = self.clone();
+        given
+            .decode_args()
+            .map_err(|error| ConfigErrors(vec![error]))?;
+        let config = given.clone().defaulted();
         let mut errors = config.validate();
-        let profiles = Profile::resolve_all(&config, &self.profiles, &mut errors);
+        let profiles = Profile::resolve_all(&config, &given.profiles, &mut errors);
         if errors.is_empty() && !config.extenders.is_empty() {
             // Differs from kube-scheduler: it asks them over HTTP.
             errors.push(ConfigError {
