@@ -11,8 +11,7 @@ mod select;
 
 pub(crate) use nominated::{Probe, Verdict, lacks};
 pub(crate) use scratch::{Column, Lacks, Refusal, Scratch};
-pub(crate) use search::walk;
-pub(crate) use select::{SplitMix, select};
+pub(crate) use select::SplitMix;
 
 use crate::class::ClassView;
 use crate::cluster::live::{Narrowing, Slot, Static};
@@ -97,7 +96,18 @@ pub(crate) fn decide(
         return Ok(Found::default());
     }
     filter(attempt, None, scratch);
-    let evaluated = walk(attempt, policy, start, scratch);
+    pick(attempt, policy, start, random, scratch)
+}
+
+/// Searches among the nodes that passed the filters, scores what was found and takes one.
+pub(crate) fn pick(
+    attempt: Attempt<'_>,
+    policy: Policy,
+    start: &mut u32,
+    random: &mut SplitMix,
+    scratch: &mut Scratch,
+) -> Result<Found, AttemptError> {
+    let evaluated = search::walk(attempt, policy, start, scratch);
     if let Some(plugin) = scratch.unprepared {
         return Err(AttemptError::MissingState { plugin });
     }
@@ -107,7 +117,7 @@ pub(crate) fn decide(
         1 => scratch.list.first().copied(),
         _ => {
             score(attempt, scratch)?;
-            select(attempt, policy.ties, random, scratch)
+            select::select(attempt, policy.ties, random, scratch)
         }
     };
     Ok(Found {

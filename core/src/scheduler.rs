@@ -24,7 +24,7 @@ use crate::cluster::{Cluster, NodeState, PodRow, PodState};
 use crate::cycle::plan::Plan;
 use crate::cycle::{self, Attempt, Found, Policy, Scratch, SplitMix};
 use crate::decision::{AttemptError, Decision, DecisionRecord, Detail, Outcome};
-use crate::id::{NodeId, PodId};
+use crate::id::{NodeId, PodId, ProfileId};
 use crate::intern::word_text;
 use crate::object::Object;
 use crate::object::config::{ConfigErrors, KubeSchedulerConfiguration};
@@ -427,8 +427,7 @@ impl Scheduler {
         if let Some(outcome) = self.held(&class) {
             return Err(outcome);
         }
-        let plan = class.profile.map(|profile| self.plans.get(profile.index()));
-        let Some(plan) = plan.flatten() else {
+        let Some(profile) = class.profile.map(ProfileId::index) else {
             return Err(Outcome::Error(AttemptError::NoProfile));
         };
         if let Some(field) = class.unsupported() {
@@ -438,10 +437,10 @@ impl Scheduler {
             Ok(slot) => slot,
             Err(full) => return Err(Outcome::Error(AttemptError::Capacity(full))),
         };
-        // Out of the cluster while it is repaired from it.
-        let mut room = core::mem::take(&mut self.cluster.live.room);
-        room.catch_up(Attempt::new(&self.cluster, plan, &row, slot));
-        self.cluster.live.room = room;
+        self.catch_up(&row, profile, slot);
+        let Some(plan) = self.plans.get(profile) else {
+            return Err(Outcome::Error(AttemptError::NoProfile));
+        };
         let attempt = Attempt::new(&self.cluster, plan, &row, slot);
         let found = cycle::decide(
             attempt,

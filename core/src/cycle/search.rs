@@ -27,7 +27,7 @@ fn wanted(nodes: u32, percentage: u32) -> u32 {
 ///
 /// The walk goes on until one feasible node more than wanted is met, which is dropped; refusals of
 /// nodes that it did not reach are taken back.
-pub(crate) fn walk(
+pub(super) fn walk(
     attempt: Attempt<'_>,
     policy: Policy,
     start: &mut u32,

@@ -6,7 +6,7 @@
 use super::hooks::{Hooks, NoHooks, Permit, Reserve};
 use super::{Scheduler, change};
 use crate::class::flag;
-use crate::cluster::PodState;
+use crate::cluster::{PodRow, PodState};
 use crate::cycle::{self, Attempt, Found, Probe, Refusal, Scratch};
 use crate::decision::{AttemptError, Decision, Nomination, Outcome, PostFilter};
 use crate::id::{NodeId, PodId};
@@ -180,7 +180,9 @@ impl Scheduler {
                 return decision;
             }
         };
-        self.catch_up(pod, profile.index(), slot);
+        if let Some(row) = self.row(pod) {
+            self.catch_up(&row, profile.index(), slot);
+        }
         match self.find(pod, profile.index(), slot) {
             Ok(found) => {
                 decision.feasible = found.feasible;
@@ -299,24 +301,7 @@ impl Scheduler {
     fn search(&mut self, pod: PodId, profile: usize, slot: usize) -> Result<Found, AttemptError> {
         let (policy, mut start, mut random) = (self.policy, self.start, self.random);
         let found = self.look(pod, profile, slot, |attempt, scratch| {
-            let evaluated = cycle::walk(attempt, policy, &mut start, scratch);
-            if let Some(plugin) = scratch.unprepared {
-                return Err(AttemptError::MissingState { plugin });
-            }
-            let feasible = scratch.list.len() as u32;
-            let row = match feasible {
-                0 => None,
-                1 => scratch.list.first().copied(),
-                _ => {
-                    cycle::score(attempt, scratch)?;
-                    cycle::select(attempt, policy.ties, &mut random, scratch)
-                }
-            };
-            Ok(Found {
-                row,
-                feasible,
-                evaluated,
-            })
+            cycle::pick(attempt, policy, &mut start, &mut random, scratch)
         });
         self.start = start;
         self.random = random;
@@ -351,11 +336,11 @@ impl Scheduler {
     }
 
     /// Brings what the class' slot keeps of the nodes' room up to date.
-    fn catch_up(&mut self, pod: PodId, profile: usize, slot: usize) {
+    pub(super) fn catch_up(&mut self, pod: &PodRow, profile: usize, slot: usize) {
         // Out of the cluster while it is repaired from it.
         let mut room = core::mem::take(&mut self.cluster.live.room);
-        if let Some(attempt) = self.attempt_of(pod, profile, slot) {
-            room.catch_up(attempt);
+        if let Some(plan) = self.plans.get(profile) {
+            room.catch_up(Attempt::new(&self.cluster, plan, pod, slot));
         }
         self.cluster.live.room = room;
     }
