@@ -9,6 +9,35 @@ const LINES_MAX: usize = 600;
 /// Folders with code of ours.
 const CODE: [&str; 5] = ["core", "daemon", "ffi", "python", "tests"];
 
+/// The binary that README's first command names is one that cargo finds from the root.
+#[test]
+fn the_readme_s_first_command_names_a_binary_of_the_default_members() {
+    let readme = read(&root().join("README.md"));
+    let after = readme.split("cargo run --release --bin ").nth(1);
+    let binary = after.and_then(|text| text.split_whitespace().next());
+    let mut cargo = std::process::Command::new(env!("CARGO"));
+    cargo.args([
+        "metadata",
+        "--no-deps",
+        "--offline",
+        "--format-version",
+        "1",
+    ]);
+    let output = cargo.current_dir(root()).output().expect("cargo runs");
+    let told = String::from_utf8_lossy(&output.stderr);
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect(&told);
+    let list = |value: &serde_json::Value| value.as_array().cloned().unwrap_or_default();
+    let default = list(&metadata["workspace_default_members"]);
+    let packages = list(&metadata["packages"]).into_iter();
+    let mut targets = packages
+        .filter(|package| default.contains(&package["id"]))
+        .flat_map(|package| list(&package["targets"]));
+    let is_it = |target: serde_json::Value| {
+        target["name"].as_str() == binary && list(&target["kind"]).contains(&"bin".into())
+    };
+    assert!(binary.is_some() && targets.any(is_it), "{binary:?}");
+}
+
 /// Words that say nothing about what is in a file.
 const EMPTY_WORDS: [&str; 3] = ["util", "common", "misc"];
 
