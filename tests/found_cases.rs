@@ -87,6 +87,30 @@ fn a_filter_without_its_pre_filter_fails_only_where_a_node_gets_to_it() {
 }
 
 #[test]
+fn a_pre_score_fails_the_attempt_though_its_plugin_does_not_score() {
+    let values = json!([{"key": "zone", "operator": "Exists", "values": ["z"]}]);
+    let term = json!([{"weight": 1, "preference": {"matchExpressions": values}}]);
+    let affinity = json!({"preferredDuringSchedulingIgnoredDuringExecution": term});
+    let spec = json!({"affinity": {"nodeAffinity": affinity}, "containers": [{"name": "c"}]});
+    let outcome = |plugins: &Value| {
+        let nodes = ["a", "b"].map(node);
+        let mut replay = cluster(Some(&profile(plugins)), VERDICTS, &nodes);
+        let id = replay.add_pod(&pod("p", &spec));
+        replay.scheduler.schedule(id).outcome
+    };
+    let off = json!({"disabled": [{"name": "NodeAffinity"}]});
+    let failed = Outcome::Error(AttemptError::PreferredTerm);
+    assert_eq!(outcome(&json!({})), failed);
+    assert_eq!(outcome(&json!({"score": &off})), failed);
+    assert_eq!(outcome(&json!({"preScore": &off})), failed);
+    let neither = outcome(&json!({"score": &off, "preScore": &off}));
+    assert!(matches!(neither, Outcome::Scheduled(_)), "{neither:?}");
+    // Without any plugin that scores, none prepares either.
+    let none = outcome(&json!({"score": {"disabled": [{"name": "*"}]}}));
+    assert!(matches!(none, Outcome::Scheduled(_)), "{none:?}");
+}
+
+#[test]
 fn the_best_search_begins_at_the_rotation_index_among_all_nodes() {
     let best = Options {
         fidelity: Fidelity::Best,

@@ -227,8 +227,18 @@ pub(crate) fn filter(attempt: Attempt<'_>, only: Option<u32>, scratch: &mut Scra
 }
 
 /// Scores the feasible nodes, plugin by plugin, normalised to 0..=100, and sums them up by weight.
+///
+/// What a plugin's PreScore refuses fails the attempt before any plugin scores, and also where the
+/// profile lets that plugin prepare but not score.
 pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<(), AttemptError> {
     scratch.columns = [Column::Absent; Plugin::COUNT];
+    if attempt.plan.scores.is_empty() {
+        scratch.sum(attempt);
+        return Ok(());
+    }
+    if attempt.plan.pre_scores(Plugin::NodeAffinity) {
+        plugins::node_affinity::pre_score(attempt)?;
+    }
     for (plugin, _) in &attempt.plan.scores {
         let prepared = attempt.plan.pre_scores(*plugin);
         let column = match plugin {

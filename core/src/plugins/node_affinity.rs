@@ -71,6 +71,14 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
     }
 }
 
+/// Fails where a preferred term does not parse.
+pub(crate) fn pre_score(attempt: Attempt<'_>) -> Result<(), AttemptError> {
+    if attempt.live().preferred_invalid {
+        return Err(AttemptError::PreferredTerm);
+    }
+    Ok(())
+}
+
 /// Weights of matching preferred terms, scaled by their maximum; skipped without any such list.
 pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<Column, AttemptError> {
     let added = attempt.plan.has_added_preferred;
@@ -78,9 +86,7 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<Colum
     if skips && !attempt.class.class.has(flag::HAS_PREFERRED_NODE_AFFINITY) && !added {
         return Ok(Column::Absent);
     }
-    if attempt.live().preferred_invalid {
-        return Err(AttemptError::PreferredTerm);
-    }
+    pre_score(attempt)?;
     let preferred = attempt.cluster.live.preferred(attempt.slot);
     for row in &scratch.list {
         scratch.raw.set(*row, i64::from(*preferred.at(*row)));
