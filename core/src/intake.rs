@@ -66,13 +66,30 @@ impl Intake {
         size: Option<Size>,
     ) -> Result<Self, CreateError> {
         let capacities = size.map_or(Ok(Capacities::default()), Size::capacities)?;
+        let intake = Self::with_capacities(config, options, capacities)?;
+        Ok(Self {
+            size,
+            is_empty: true,
+            ..intake
+        })
+    }
+
+    /// An empty cluster of this size, which stays its size.
+    ///
+    /// # Errors
+    /// As [`Scheduler::new`].
+    pub fn with_capacities(
+        config: KubeSchedulerConfiguration,
+        options: Options,
+        capacities: Capacities,
+    ) -> Result<Self, CreateError> {
         let scheduler = Scheduler::new(&config, options, capacities)?;
         Ok(Self {
             config,
             options,
-            size,
+            size: None,
             scheduler,
-            is_empty: true,
+            is_empty: false,
             completing: BTreeMap::new(),
             implied: BTreeSet::new(),
             arrivals: BTreeMap::new(),

@@ -30,6 +30,9 @@ pub enum Command {
 }
 
 const SIMULATE_EXIT_CODES: &str = "\
+Without --trace, all pods of the input arrive at once, and virtual time runs until nothing can \
+wake a pod. With --order file each pod is tried once, and no pod is evicted.
+
 Exit codes: 0 all fine; 1 some pod was not placed; 2 wrong use or bad input.
 Results go to stdout, notes and errors to stderr.";
 
@@ -39,15 +42,33 @@ Results go to stdout, notes and errors to stderr.";
 
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
+    /// JSON or YAML file, folder, or `-` for stdin; repeatable
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        required_unless_present = "trace",
+        help_heading = "Input"
+    )]
+    pub filename: Vec<PathBuf>,
+    /// Arrivals, departures and changes over virtual time: JSON lines, or a SimKube trace
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub trace: Option<PathBuf>,
     #[command(flatten)]
     pub input: InputArgs,
     #[command(flatten)]
     pub rules: RuleArgs,
-    /// In which order pods are placed
+    /// Let evicted pods come again as pending ones
+    #[arg(long, help_heading = "Rules")]
+    pub recreate_victims: bool,
+    /// In which order pods are tried
     #[arg(long, value_enum, default_value_t = Order::Queue, value_name = "ORDER")]
     pub order: Order,
     #[command(flatten)]
     pub output: OutputArgs,
+    /// Tell every attempt, not only each pod's last; needs `-o jsonl`
+    #[arg(long, help_heading = "Output")]
+    pub attempts: bool,
     /// How much each decision carries in json, jsonl and yaml
     #[arg(long, value_enum, default_value_t = Explain::Reasons, value_name = "DETAIL")]
     pub explain: Explain,
@@ -58,6 +79,15 @@ pub struct ExplainArgs {
     /// The pod: NAMESPACE/NAME, or NAME in `default`; a bound pod is judged as if it were not
     #[arg(value_name = "POD")]
     pub pod: String,
+    /// JSON or YAML file, folder, or `-` for stdin; repeatable
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        required = true,
+        help_heading = "Input"
+    )]
+    pub filename: Vec<PathBuf>,
     #[command(flatten)]
     pub input: InputArgs,
     #[command(flatten)]
@@ -69,9 +99,6 @@ pub struct ExplainArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub struct InputArgs {
-    /// JSON or YAML file, folder, or `-` for stdin; repeatable
-    #[arg(short, long, value_name = "FILE", required = true)]
-    pub filename: Vec<PathBuf>,
     /// KubeSchedulerConfiguration v1
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -95,17 +122,16 @@ pub struct RuleArgs {
     /// How many nodes are looked at [default: the fidelity's]
     #[arg(long, value_enum, value_name = "NODES")]
     pub node_search: Option<NodeSearch>,
-    /// Evict pods of lower priority; not implemented yet, so only `false` is taken
+    /// Evict pods of lower priority for one that fits nowhere [default: true; false with --order
+    /// file]
     #[arg(
         long,
         value_name = "BOOL",
         num_args = 0..=1,
         require_equals = true,
-        default_value_t = false,
-        default_missing_value = "true",
-        action = clap::ArgAction::Set
+        default_missing_value = "true"
     )]
-    pub preemption: bool,
+    pub preemption: Option<bool>,
 }
 
 #[derive(Debug, Args)]
@@ -221,17 +247,27 @@ pub enum ConfigForm {
     Json,
 }
 
-impl RuleArgs {
-    /// Refuses what is not implemented yet.
+impl SimulateArgs {
+    /// Refuses flags that do not go together.
     pub fn check(&self) -> Result<(), Failure> {
-        if self.preemption {
-            let message = "--preemption=true: preemption is not implemented yet; \
-                leave the flag out or give --preemption=false";
-            return Err(Failure::Usage(message.to_owned()));
-        }
-        Ok(())
+        let message = if self.attempts && self.output.output != Form::Jsonl {
+            "--attempts: every attempt is a line of its own; add -o jsonl"
+        } else if self.order == Order::Queue {
+            return Ok(());
+        } else if self.rules.preemption == Some(true) {
+            "--preemption=true: with --order file each pod is tried once; use --order queue"
+        } else if self.trace.is_some() {
+            "--trace: pods are tried as they come from the queue; leave out --order file"
+        } else if self.attempts {
+            "--attempts: with --order file each pod is tried once; use --order queue"
+        } else {
+            return Ok(());
+        };
+        Err(Failure::Usage(message.to_owned()))
     }
+}
 
+impl RuleArgs {
     /// The core's choices that the flags stand for.
     pub fn options(&self) -> berth_core::Options {
         berth_core::Options {
@@ -250,13 +286,24 @@ impl RuleArgs {
                 NodeSearch::Sampled => berth_core::NodeSearch::Sampled,
             }),
             seed: self.seed,
+            preemption: self.preemption,
             ..berth_core::Options::default()
         }
     }
 }
 
+impl SimulateArgs {
+    /// How much each record must carry: the tables and csv show no refusal of single nodes.
+    pub fn detail(&self) -> berth_core::Detail {
+        match self.output.output {
+            Form::Json | Form::Jsonl | Form::Yaml => self.explain.detail(),
+            Form::Table | Form::Wide | Form::Csv | Form::Name => berth_core::Detail::None,
+        }
+    }
+}
+
 impl Explain {
-    pub fn detail(self) -> berth_core::Detail {
+    fn detail(self) -> berth_core::Detail {
         match self {
             Self::None => berth_core::Detail::None,
             Self::Reasons => berth_core::Detail::Reasons,

@@ -11,8 +11,11 @@ use std::process::ExitCode;
 /// Judges one pod, with nothing changed.
 pub fn run(args: &ExplainArgs) -> Outcome {
     let mut stopwatch = Stopwatch::start();
-    args.rules.check()?;
-    let loaded = Loaded::read(&args.input)?;
+    if args.rules.preemption == Some(true) {
+        let message = "--preemption=true: explain judges the nodes as they are; leave it out";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let loaded = Loaded::read(&args.filename, &args.input)?;
     stopwatch.stage(|timing| &mut timing.read);
     let mut options = args.rules.options();
     // Every node's verdict is asked for, so a sample is not the default here.

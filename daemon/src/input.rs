@@ -5,7 +5,7 @@
 //! wrong is collected, so that one bad object does not hide the next one's error.
 
 mod bytes;
-mod decode;
+pub mod decode;
 mod duplicate;
 mod header;
 mod json;
@@ -46,6 +46,11 @@ pub struct Input {
 pub fn read_config(file: &Path) -> Result<yaml::Whole, Problem> {
     let text = bytes::read_file(file, CONFIG_BYTES_MAX)?;
     yaml::Whole::read(Place::file(file), text)
+}
+
+/// Reads a whole file as it is.
+pub fn read_bytes(file: &Path) -> Result<Vec<u8>, Problem> {
+    bytes::read_raw(file, INPUT_BYTES_MAX)
 }
 
 impl Input {

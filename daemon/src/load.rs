@@ -8,7 +8,10 @@ use berth_core::id::PodId;
 use berth_core::object::config::{DEFAULT_SCHEDULER_NAME, KubeSchedulerConfiguration};
 use berth_core::object::input::{InputOptions, Prepared, prepare};
 use berth_core::object::{Object, Pod};
-use berth_core::{ApplyError, Capacities, Change, CreateError, Options, Scheduler};
+use berth_core::{
+    ApplyError, Capacities, CapacityExceeded, Change, CreateError, Options, Scheduler,
+};
+use std::path::PathBuf;
 
 /// Pods that workloads may make in all: twice what Kubernetes supports in a cluster.
 const MADE_PODS_MAX: u64 = 300_000;
@@ -17,8 +20,8 @@ const DOUBLINGS_MAX: u32 = 64;
 
 /// A cluster that is ready to be built.
 pub struct Loaded {
-    config: KubeSchedulerConfiguration,
-    objects: Vec<Object>,
+    pub config: KubeSchedulerConfiguration,
+    pub objects: Vec<Object>,
     /// Pods that wait for one of the configuration's profiles, in the input's order.
     pub pending: Vec<PendingPod>,
     /// Pending pods that are left out: another scheduler's, or being deleted.
@@ -31,7 +34,6 @@ pub struct Loaded {
 pub struct PendingPod {
     pub namespace: String,
     pub name: String,
-    pub priority: i32,
 }
 
 impl Loaded {
@@ -39,10 +41,10 @@ impl Loaded {
     ///
     /// Fails with everything that is wrong with the input, unless bad objects may be skipped and
     /// something is left.
-    pub fn read(args: &InputArgs) -> Result<Self, Failure> {
+    pub fn read(files: &[PathBuf], args: &InputArgs) -> Result<Self, Failure> {
         let config = config::load(args.config.as_deref())?;
-        let mut input = Input::read(&args.filename);
-        notes::other_kinds(&input);
+        let mut input = Input::read(files);
+        notes::other_kinds(&input.other_kinds);
         let prepared = prepare_input(&mut input, &config);
         let has_bad = !input.problems.is_empty();
         if has_bad {
@@ -70,22 +72,13 @@ impl Loaded {
 
     /// A scheduler that knows all objects, the pending pods included.
     pub fn build(&self, options: Options) -> Result<Scheduler, Failure> {
-        let mut capacities = self.capacities();
-        for _ in 0..DOUBLINGS_MAX {
-            capacities.check().map_err(|full| {
-                let hint = "split it, or leave out the objects that are larger than any cluster's";
-                Failure::Usage(format!("the input is too large: {full}; {hint}"))
-            })?;
-            match self.build_within(options, capacities)? {
-                Ok(scheduler) => return Ok(scheduler),
-                Err(full) => capacities = capacities.grown(full.which),
-            }
-        }
-        Err(Failure::Usage("the input is too large".to_owned()))
+        with_room(self.capacities(), |capacities| {
+            self.build_within(options, capacities)
+        })
     }
 
     /// Room for the input.
-    fn capacities(&self) -> Capacities {
+    pub fn capacities(&self) -> Capacities {
         Capacities::for_objects(self.objects.iter(), std::iter::empty())
     }
 
@@ -93,11 +86,10 @@ impl Loaded {
         &self,
         options: Options,
         capacities: Capacities,
-    ) -> Result<Result<Scheduler, berth_core::CapacityExceeded>, Failure> {
+    ) -> Result<Result<Scheduler, CapacityExceeded>, Failure> {
         let mut scheduler = match Scheduler::new(&self.config, options, capacities) {
             Ok(scheduler) => scheduler,
-            Err(CreateError::Capacity(full)) => return Ok(Err(full)),
-            Err(error) => return Err(Failure::Usage(format!("configuration: {error}"))),
+            Err(error) => return full(error),
         };
         for object in &self.objects {
             match scheduler.apply(Change::Added, object) {
@@ -132,12 +124,37 @@ impl Loaded {
     }
 }
 
+/// Makes something of a scheduler of this size, or of as much larger a one as it takes.
+pub fn with_room<T>(
+    mut capacities: Capacities,
+    mut make: impl FnMut(Capacities) -> Result<Result<T, CapacityExceeded>, Failure>,
+) -> Result<T, Failure> {
+    for _ in 0..DOUBLINGS_MAX {
+        capacities.check().map_err(|full| {
+            let hint = "split it, or leave out the objects that are larger than any cluster's";
+            Failure::Usage(format!("the input is too large: {full}; {hint}"))
+        })?;
+        match make(capacities)? {
+            Ok(made) => return Ok(made),
+            Err(full) => capacities = capacities.grown(full.which),
+        }
+    }
+    Err(Failure::Usage("the input is too large".to_owned()))
+}
+
+/// A scheduler that cannot be made: because it is too small, or for good.
+pub fn full<T>(error: CreateError) -> Result<Result<T, CapacityExceeded>, Failure> {
+    match error {
+        CreateError::Capacity(full) => Ok(Err(full)),
+        error => Err(Failure::Usage(format!("configuration: {error}"))),
+    }
+}
+
 impl PendingPod {
     fn new(pod: &Pod) -> Self {
         Self {
             namespace: pod.metadata.namespace.clone(),
             name: pod.metadata.name.clone(),
-            priority: pod.spec.priority.unwrap_or(0),
         }
     }
 

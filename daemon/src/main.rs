@@ -15,6 +15,8 @@ mod notes;
 mod output;
 mod simulate;
 mod stopwatch;
+mod trace;
+mod world;
 
 use args::{Cli, Command};
 use clap::Parser;

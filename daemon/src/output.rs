@@ -6,6 +6,7 @@
 mod amount;
 mod camel;
 mod cluster;
+mod course;
 mod fill;
 mod ordered;
 mod placements;
@@ -23,9 +24,25 @@ pub struct Output {
     writer: BufWriter<StdoutLock<'static>>,
     /// Columns of the terminal; absent when stdout is none, so that no line is broken.
     width: Option<u16>,
+    /// What is not on its way yet, so that it can be dropped.
+    held: Option<Vec<u8>>,
 }
 
 impl Output {
+    /// Stdout, to which nothing goes before [`release`](Self::release).
+    pub fn held() -> Self {
+        Self {
+            held: Some(Vec::new()),
+            ..Self::stdout()
+        }
+    }
+
+    /// Lets go of what is held.
+    pub fn release(&mut self) -> io::Result<()> {
+        let held = self.held.take().unwrap_or_default();
+        self.writer.write_all(&held)
+    }
+
     pub fn stdout() -> Self {
         let stdout = io::stdout().lock();
         let width = stdout
@@ -36,6 +53,7 @@ impl Output {
         Self {
             writer: BufWriter::with_capacity(1 << 16, stdout),
             width,
+            held: None,
         }
     }
 
@@ -46,6 +64,9 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(held) = &mut self.held {
+            return held.write(bytes);
+        }
         self.writer.write(bytes)
     }
 

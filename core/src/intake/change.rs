@@ -55,21 +55,41 @@ impl Intake {
         });
         let mut notes = Vec::new();
         if change != Change::Deleted {
-            notes = self.check(&mut object)?;
+            notes = self.admit(&mut object)?;
         }
-        let id = if is_completing(&object) {
-            self.change_completing(change, is_there, object)?;
-            None
-        } else if change == Change::Added {
-            let steps = self.steps_of_one(object);
-            batch::make(&mut self.scheduler, &steps)?;
-            self.note_made(&steps);
-            steps.last().and_then(|step| self.id_of(step.object()))
-        } else {
-            self.change_other(change, &object)?;
-            self.id_of(&object)
-        };
+        let id = self.put(change, object)?;
         Ok(Applied { id, notes })
+    }
+
+    /// Validates an object and sets in it what an API server would; returns what the user should
+    /// know. [`Self::put`] takes it in.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it; then it may be half set.
+    pub fn admit(&self, object: &mut Object) -> Result<Vec<String>, IntakeError> {
+        complete(object);
+        self.check(object)
+    }
+
+    /// Takes in what happened to an object that was admitted; the id of a node or pod that is there
+    /// now.
+    ///
+    /// # Errors
+    /// [`IntakeError::Apply`]; nothing is changed then.
+    pub fn put(&mut self, change: Change, object: Object) -> Result<Option<ObjectId>, IntakeError> {
+        if is_completing(&object) {
+            let is_there = self.is_there(&object);
+            self.change_completing(change, is_there, object)?;
+            return Ok(None);
+        }
+        if change != Change::Added {
+            self.change_other(change, &object)?;
+            return Ok(self.id_of(&object));
+        }
+        let steps = self.steps_of_one(object);
+        batch::make(&mut self.scheduler, &steps)?;
+        self.note_made(&steps);
+        Ok(steps.last().and_then(|step| self.id_of(step.object())))
     }
 
     fn id_of(&self, object: &Object) -> Option<ObjectId> {

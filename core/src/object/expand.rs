@@ -144,6 +144,14 @@ impl<'a> Expansion<'a> {
         self.metadata
     }
 
+    /// The node that a `DaemonSet`'s pod at `index` is for.
+    pub fn node(&self, index: u64) -> Option<&'a str> {
+        match &self.rest {
+            Rest::DaemonSet(nodes) => nodes.get(usize::try_from(index).ok()?).copied(),
+            _ => None,
+        }
+    }
+
     /// The template of the pods.
     pub fn template(&self) -> &'a PodTemplate {
         self.template

@@ -63,13 +63,32 @@ fn walk(folder: &Path, above: &mut Vec<PathBuf>, files: &mut Vec<PathBuf>) -> Re
 
 /// The file's text, of at most `bytes_max` bytes.
 pub fn read_file(path: &Path, bytes_max: u64) -> Result<String, Problem> {
+    let (file, length) = open(path, bytes_max)?;
+    let bytes = read_bounded(path, file, length, bytes_max)?;
+    to_text(path, bytes)
+}
+
+/// The file as it is, of at most `bytes_max` bytes.
+pub fn read_raw(path: &Path, bytes_max: u64) -> Result<Vec<u8>, Problem> {
+    let (file, length) = open(path, bytes_max)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+    let mut bounded = file.take(bytes_max.saturating_add(1));
+    let read = bounded.read_to_end(&mut bytes);
+    read.map_err(|error| failed(path, &error))?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(too_large(path, bytes_max));
+    }
+    Ok(bytes)
+}
+
+/// The file and its length, if that is not too large already.
+fn open(path: &Path, bytes_max: u64) -> Result<(File, u64), Problem> {
     let file = File::open(path).map_err(|error| failed(path, &error))?;
     let length = file.metadata().map_or(0, |metadata| metadata.len());
     if length > bytes_max {
         return Err(too_large(path, bytes_max));
     }
-    let bytes = read_bounded(path, file, length, bytes_max)?;
-    to_text(path, bytes)
+    Ok((file, length))
 }
 
 /// Stdin's text.

@@ -60,6 +60,10 @@ impl DecodeError {
         }
     }
 
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     pub fn field(&self) -> Option<&str> {
         self.field.as_deref()
     }

@@ -1,6 +1,7 @@
 //! The run as a whole and the nodes after it, as json and yaml show them.
 
 use super::amount;
+use crate::world::Course;
 use berth_core::{NodeView, PodResult, Scheduler};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -20,6 +21,9 @@ pub struct Summary {
     pub victims: usize,
     /// Pending pods that were left out: another scheduler's, or being deleted.
     pub skipped: usize,
+    /// Of a trace: what it came to over time.
+    #[serde(flatten)]
+    pub course: Option<Course>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timing: Option<Timing>,
 }

@@ -2,7 +2,7 @@
 
 use super::placements::{reason, result_name};
 use super::table::Columns;
-use super::{NodeRow, Output, Summary, amount};
+use super::{NodeRow, Output, Summary, amount, course};
 use crate::escape::escape;
 use berth_core::DecisionRecord;
 use std::cmp::Reverse;
@@ -66,7 +66,7 @@ impl Tables {
         nodes: Vec<NodeRow>,
         wide: bool,
     ) -> io::Result<()> {
-        writeln!(
+        write!(
             output,
             "{} of {} pods placed on {} nodes; {} pending",
             summary.scheduled,
@@ -74,6 +74,13 @@ impl Tables {
             summary.nodes,
             summary.pending()
         )?;
+        if summary.victims > 0 {
+            write!(output, "; {} pods evicted for others", summary.victims)?;
+        }
+        writeln!(output)?;
+        if let Some(course) = &summary.course {
+            course::write(output, course, wide)?;
+        }
         if !self.groups.is_empty() {
             writeln!(output)?;
             write_groups(output, self.groups, wide)?;

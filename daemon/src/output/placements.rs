@@ -4,6 +4,7 @@ use super::ordered::Ordered;
 use super::{NodeRow, Output, Summary, fill};
 use crate::args::Form;
 use crate::escape::escape;
+use crate::world::Attempt;
 use berth_core::{DecisionRecord, PodResult};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -13,7 +14,7 @@ use std::io::{self, Write};
 pub struct Placements {
     output: Output,
     form: Form,
-    ordered: Ordered<Written>,
+    ordered: Ordered<Option<Written>>,
     /// Decisions written so far.
     count: usize,
     summary: Summary,
@@ -28,8 +29,7 @@ enum Written {
 
 impl Placements {
     /// Writes what stands before the decisions.
-    pub fn begin(form: Form) -> io::Result<Self> {
-        let mut output = Output::stdout();
+    pub fn begin(form: Form, mut output: Output) -> io::Result<Self> {
         match form {
             Form::Json => output.write_all(b"{\"decisions\":[")?,
             Form::Csv => output.write_all(b"pod,result,node,message\n")?,
@@ -47,8 +47,7 @@ impl Placements {
 
     /// Takes the decision on the pod that is `place`-th in the input.
     pub fn decision(&mut self, place: usize, record: DecisionRecord) -> io::Result<()> {
-        self.summary.count(record.result);
-        self.summary.victims += record.victims.len();
+        self.count(&record);
         let written = match self.form {
             Form::Table | Form::Wide => Written::Record(Box::new(record)),
             Form::Json | Form::Jsonl => Written::Text(serde_json::to_string(&record)?),
@@ -56,7 +55,33 @@ impl Placements {
             Form::Csv => Written::Text(csv(&record)),
             Form::Name => Written::Text(escape(&record.pod).into_owned()),
         };
-        for written in self.ordered.put(place, written) {
+        self.put(place, Some(written))
+    }
+
+    /// There is no decision on this pod.
+    pub fn skip(&mut self, place: usize) -> io::Result<()> {
+        self.put(place, None)
+    }
+
+    /// Counts a decision that is not written.
+    pub fn count(&mut self, record: &DecisionRecord) {
+        self.summary.count(record.result);
+        self.summary.victims += record.victims.len();
+    }
+
+    /// Writes an attempt, as a line.
+    pub fn attempt(&mut self, attempt: &Attempt) -> io::Result<()> {
+        serde_json::to_writer(&mut self.output, attempt)?;
+        self.output.write_all(b"\n")
+    }
+
+    /// From now on nothing is held back that can be written.
+    pub fn release(&mut self) -> io::Result<()> {
+        self.output.release()
+    }
+
+    fn put(&mut self, place: usize, written: Option<Written>) -> io::Result<()> {
+        for written in self.ordered.put(place, written).flatten() {
             match written {
                 Written::Record(record) => self.tables.add(*record, self.form == Form::Wide),
                 Written::Text(text) => {
@@ -114,6 +139,7 @@ impl Placements {
             }
             Form::Jsonl | Form::Csv | Form::Name => {}
         }
+        self.output.release()?;
         self.output.flush()?;
         Ok(self.summary)
     }

@@ -55,12 +55,29 @@ fn wrong_use_ends_with_2_and_says_why() {
         (&["explain", "-f", "cluster.yaml"], "<POD>"),
         (&["completion", "tcsh"], "tcsh"),
         (
-            &["simulate", "-f", "cluster.yaml", "--preemption"],
-            "not implemented",
+            &[
+                "simulate",
+                "-f",
+                "cluster.yaml",
+                "--order",
+                "file",
+                "--preemption",
+            ],
+            "--order queue",
         ),
         (
-            &["simulate", "-f", "cluster.yaml", "--preemption=true"],
-            "not implemented",
+            &[
+                "explain",
+                "default/huge",
+                "-f",
+                "cluster.yaml",
+                "--preemption=true",
+            ],
+            "leave it out",
+        ),
+        (
+            &["simulate", "--trace", "cluster.yaml", "--order", "file"],
+            "--trace",
         ),
     ] {
         let run = berth(args);

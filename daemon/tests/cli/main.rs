@@ -7,3 +7,4 @@ mod help;
 mod pipe;
 mod run;
 mod simulate;
+mod trace;

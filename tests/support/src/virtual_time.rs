@@ -435,7 +435,7 @@ fn set_condition(pod: &mut Value, condition: Value) -> bool {
 }
 
 /// A text as events carry it.
-fn cut(message: &str) -> String {
+pub fn cut(message: &str) -> String {
     if message.len() <= NOTE_MAX {
         return message.to_owned();
     }

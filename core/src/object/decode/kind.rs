@@ -9,6 +9,13 @@ pub struct Kind {
     pub namespaced: bool,
 }
 
+impl Kind {
+    /// The kind of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        row(name)
+    }
+}
+
 const fn kind(name: &'static str, api_version: &'static str, namespaced: bool) -> Kind {
     Kind {
         name,

@@ -1,0 +1,363 @@
+//! A scheduler under a virtual clock, and what happens around it.
+//!
+//! The clock begins at 2000-01-01T00:00:00Z and counts milliseconds. It moves to the next
+//! millisecond before each object of a step and after each attempt; what an attempt causes is over
+//! before it moves. Binding takes no time, and evicted pods are gone at once unless deletion is
+//! graceful. The parts: `api` does what the API server does after an attempt, `workload` what the
+//! controllers do, `timeline` keeps what is told of the run as a whole.
+
+mod api;
+mod attempt;
+mod step;
+mod timeline;
+mod workload;
+
+use timeline::Timeline;
+
+pub use attempt::Attempt;
+pub use step::{Put, Step};
+pub use timeline::{Course, Sample, Waits};
+
+use crate::failure::Failure;
+use berth_core::intake::{Intake, IntakeError};
+use berth_core::object::{Object, Pod};
+use berth_core::{
+    ApplyError, CapacityExceeded, Change, Decision, DecisionRecord, Detail, QueuePart, Scheduler,
+};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::io;
+
+/// 2000-01-01T00:00:00Z, in nanoseconds since 1970.
+const START: u64 = 946_684_800_000_000_000;
+const MILLISECOND: u64 = 1_000_000;
+/// Between two looks at the queue while time passes, in milliseconds.
+const BEAT: u64 = 100;
+
+/// Namespace and name of a pod.
+type Name = (String, String);
+/// When a pod ends, its number, and its name.
+type End = (u64, u64, Name);
+/// Kind, namespace and name.
+type Key = (&'static str, String, String);
+
+/// How the world behaves where Kubernetes leaves a choice.
+#[derive(Clone, Copy, Debug)]
+pub struct Customs {
+    /// Evicted pods stay, marked, until a step deletes them.
+    pub graceful_deletion: bool,
+    /// Evicted pods come again as pending ones.
+    pub recreate_victims: bool,
+    /// How much each record carries.
+    pub detail: Detail,
+}
+
+/// Why a run ends before its end.
+#[derive(Debug)]
+pub enum Stop {
+    /// A table is too small; with a larger one the run can be made anew.
+    Full(CapacityExceeded),
+    Failed(Failure),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(Failure::Output(error))
+    }
+}
+
+impl From<IntakeError> for Stop {
+    fn from(error: IntakeError) -> Self {
+        match error {
+            IntakeError::Apply {
+                error: ApplyError::Capacity(full),
+                ..
+            } => Self::Full(full),
+            error => Self::Failed(Failure::Usage(error.to_string())),
+        }
+    }
+}
+
+/// Hears of pods, by the number under which they came, and of every attempt at one.
+pub trait Observer {
+    /// A pod came; `waits`: without a node.
+    fn arrives(&mut self, number: u64, waits: bool) -> io::Result<()>;
+    fn attempt(&mut self, attempt: Attempt) -> io::Result<()>;
+    /// A pod is gone, or got its node from somebody else.
+    fn leaves(&mut self, number: u64) -> io::Result<()>;
+    /// A pod waits at the end; `evaluate` judges it, if there was no attempt at it.
+    fn rests(&mut self, number: u64, evaluate: impl FnOnce() -> DecisionRecord) -> io::Result<()>;
+}
+
+/// The cluster, its scheduler and its clock.
+pub struct World<O> {
+    intake: Intake,
+    customs: Customs,
+    pub observer: O,
+    /// Milliseconds since the start.
+    ms: u64,
+    pods: BTreeMap<Name, PodEntry>,
+    /// Everything else that is there and that a later step or a controller reads.
+    others: BTreeMap<Key, Object>,
+    workloads: BTreeMap<Key, workload::Workload>,
+    /// Ends of pods that run for a given time, the first on top; the number tells pods of one name
+    /// apart.
+    ends: BinaryHeap<Reverse<End>>,
+    /// Pods that came, so far.
+    arrivals: u64,
+    /// Changes after which a pod that failed may fit.
+    changes: u64,
+    timeline: Timeline,
+    /// What steps named that is not there.
+    pub absent: u64,
+    notes: BTreeSet<String>,
+}
+
+/// A pod as the API server keeps it.
+struct PodEntry {
+    object: Object,
+    /// Which pod it is, counted as they came.
+    number: u64,
+    /// When it came, in milliseconds.
+    arrived: u64,
+    /// How long it runs once it is bound, in milliseconds; for ever if absent.
+    runs: Option<u64>,
+    /// [`World::changes`] at its last attempt.
+    tried: Option<u64>,
+}
+
+impl<O: Observer> World<O> {
+    /// An empty cluster at the start of time.
+    pub fn new(mut intake: Intake, customs: Customs, observer: O) -> Self {
+        intake.scheduler_mut().advance(START);
+        Self {
+            intake,
+            customs,
+            observer,
+            ms: 0,
+            pods: BTreeMap::new(),
+            others: BTreeMap::new(),
+            workloads: BTreeMap::new(),
+            ends: BinaryHeap::new(),
+            arrivals: 0,
+            changes: 0,
+            timeline: Timeline::default(),
+            absent: 0,
+            notes: BTreeSet::new(),
+        }
+    }
+
+    pub const fn scheduler(&self) -> &Scheduler {
+        self.intake.scheduler()
+    }
+
+    pub const fn scheduler_mut(&mut self) -> &mut Scheduler {
+        self.intake.scheduler_mut()
+    }
+
+    /// What the user should know, one sentence each.
+    pub fn notes(&self) -> impl Iterator<Item = &str> {
+        self.notes.iter().map(String::as_str)
+    }
+
+    /// Takes in objects that are prepared. Pods come a millisecond apart, as the queue keeps no order
+    /// among those of the same time.
+    pub fn load(&mut self, objects: &[Object]) -> Result<(), Stop> {
+        for object in objects {
+            match object {
+                Object::Pod(_) => {
+                    self.tick();
+                    self.arrive(object.clone(), None)?;
+                }
+                object => {
+                    self.intake.put(Change::Added, object.clone())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells of the pods that wait, in the order in which they came.
+    pub fn tell_rest(&mut self) -> io::Result<()> {
+        let waiting = self.pods.iter().filter(|(_, pod)| pod.waits());
+        let mut waiting: Vec<_> = waiting.map(|(name, pod)| (pod.number, name)).collect();
+        waiting.sort_unstable();
+        let scheduler = self.intake.scheduler_mut();
+        for (number, (namespace, name)) in waiting {
+            let Some(id) = scheduler.find_pod(namespace, name) else {
+                continue;
+            };
+            let detail = self.customs.detail;
+            let evaluate = || scheduler.explain(id, detail).1;
+            self.observer.rests(number, evaluate)?;
+        }
+        Ok(())
+    }
+
+    /// The run as a whole.
+    pub fn course(&self) -> Course {
+        self.timeline.course(self.scheduler(), self.ms)
+    }
+
+    fn now(&self) -> u64 {
+        START + self.ms * MILLISECOND
+    }
+
+    /// The clock moves to `ms`.
+    fn pass_to(&mut self, ms: u64) {
+        while let Some(due) = self.timeline.due(ms) {
+            let sample = timeline::sample(self.scheduler(), due);
+            self.timeline.take(sample);
+        }
+        self.ms = ms;
+        let now = self.now();
+        self.scheduler_mut().advance(now);
+    }
+
+    /// The clock moves to the next millisecond.
+    pub fn tick(&mut self) {
+        self.pass_to(self.ms + 1);
+    }
+
+    /// Attempts until no pod is ready to be tried.
+    pub fn settle(&mut self) -> Result<(), Stop> {
+        while self.scheduler().has_ready() {
+            let now = self.now();
+            if let Some(decision) = self.scheduler_mut().schedule_one(now) {
+                self.follow(&decision)?;
+                self.tick();
+            }
+        }
+        Ok(())
+    }
+
+    /// Settles; then, until `ms` milliseconds are over, goes on to the next tenth of a second at
+    /// which something may happen, and settles.
+    pub fn advance(&mut self, ms: u64) -> Result<(), Stop> {
+        let end = self.ms.saturating_add(ms);
+        self.settle()?;
+        while self.ms < end {
+            let timer = self.scheduler().next_timer();
+            let beat = timer.map_or(end, |timer| {
+                let due = Self::ms_of(timer).max(self.ms + 1);
+                due.div_ceil(BEAT) * BEAT
+            });
+            let next = self.next_end().map_or(beat, |due| due.min(beat)).min(end);
+            self.pass_to(next);
+            self.finish_due()?;
+            self.settle()?;
+        }
+        Ok(())
+    }
+
+    /// Lets time pass until nothing is left that could wake a pod. Pods whose attempts fail with an
+    /// error come back for ever: they are left once all have failed since the last change.
+    pub fn run_out(&mut self) -> Result<(), Stop> {
+        loop {
+            self.settle()?;
+            let backoff = self.backoff_may_help();
+            let timer = self.scheduler().next_timer().filter(|_| backoff);
+            let timer = timer.map(|timer| Self::ms_of(timer));
+            let Some(next) = timer.into_iter().chain(self.next_end()).min() else {
+                return Ok(());
+            };
+            self.pass_to(next.max(self.ms + 1));
+            self.finish_due()?;
+        }
+    }
+
+    /// Whether a pod backs off that was not tried since the last change.
+    fn backoff_may_help(&self) -> bool {
+        if self.scheduler().queue_counts().backoff == 0 {
+            return false;
+        }
+        self.pods.iter().any(|((namespace, name), pod)| {
+            pod.waits() && pod.tried != Some(self.changes) && {
+                let id = self.scheduler().find_pod(namespace, name);
+                let part = id.and_then(|id| self.scheduler().queue_part(id));
+                part == Some(QueuePart::Backoff)
+            }
+        })
+    }
+
+    /// The first millisecond that is not before a time.
+    fn ms_of(time: u64) -> u64 {
+        time.saturating_sub(START).div_ceil(MILLISECOND)
+    }
+
+    fn next_end(&self) -> Option<u64> {
+        self.ends.peek().map(|Reverse((due, ..))| *due)
+    }
+
+    /// Pods whose time is over succeed, and are gone.
+    fn finish_due(&mut self) -> Result<(), Stop> {
+        while let Some(Reverse((due, number, name))) = self.ends.peek().cloned() {
+            if due > self.ms {
+                break;
+            }
+            self.ends.pop();
+            let is_same = self.pods.get(&name).map(|pod| pod.number) == Some(number);
+            if is_same {
+                self.remove_pod(&name)?;
+                self.timeline.finished += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn record(&self, decision: &Decision) -> DecisionRecord {
+        self.scheduler().record(decision, self.customs.detail)
+    }
+
+    /// Tells the scheduler of a pod's entry as it is now.
+    fn tell_pod(&mut self, name: &Name) -> Result<(), Stop> {
+        if let Some(entry) = self.pods.get(name) {
+            let object = &entry.object;
+            let applied = self.intake.scheduler_mut().apply(Change::Modified, object);
+            applied.map_err(|error| match error {
+                ApplyError::Capacity(full) => Stop::Full(full),
+                error => {
+                    let message = format!("Pod {}/{}: {error}", name.0, name.1);
+                    Stop::Failed(Failure::Usage(message))
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn remove_pod(&mut self, name: &Name) -> Result<Option<PodEntry>, Stop> {
+        let Some(entry) = self.pods.remove(name) else {
+            return Ok(None);
+        };
+        self.intake.put(Change::Deleted, entry.object.clone())?;
+        self.observer.leaves(entry.number)?;
+        self.changes += 1;
+        Ok(Some(entry))
+    }
+}
+
+impl PodEntry {
+    fn pod(&self) -> &Pod {
+        match &self.object {
+            Object::Pod(pod) => pod,
+            _ => unreachable!("an entry of the pods holds a pod"),
+        }
+    }
+
+    fn pod_mut(&mut self) -> &mut Pod {
+        match &mut self.object {
+            Object::Pod(pod) => pod,
+            _ => unreachable!("an entry of the pods holds a pod"),
+        }
+    }
+
+    fn waits(&self) -> bool {
+        self.pod().spec.node_name.is_empty()
+    }
+}
