@@ -114,6 +114,42 @@ fn golden_form(record: &Value) -> Value {
     attempt
 }
 
+/// The same trace gives the same bytes, and ends in the same state.
+#[test]
+fn a_hundred_traces_replay_to_the_same_hash() {
+    let folder = empty_folder(env!("CARGO_TARGET_TMPDIR"), "trace-twice");
+    let mut replayed = 0;
+    for set in [
+        "runs-queue",
+        "runs-preemption",
+        "runs-batching",
+        "runs-ties",
+    ] {
+        for line in read(&format!("golden/{set}.inputs.jsonl")).lines().take(25) {
+            let run: Value = serde_json::from_str(line).expect("JSON");
+            let file = folder.join("trace.jsonl");
+            fs::write(&file, trace(run)).expect("the trace is written");
+            let play = || {
+                let output = berth()
+                    .args(["simulate", "-o", "json", "--trace"])
+                    .arg(&file)
+                    .output()
+                    .expect("the command runs");
+                String::from_utf8(output.stdout).expect("UTF-8")
+            };
+            let first = play();
+            assert_eq!(first, play(), "{set}");
+            let document: Value = serde_json::from_str(&first).expect("JSON");
+            for hash in ["stateHash", "loopHash"] {
+                let hash = document["summary"][hash].as_str().expect("a hash");
+                assert_eq!(hash.len(), 16, "{hash}");
+            }
+            replayed += 1;
+        }
+    }
+    assert_eq!(replayed, 100);
+}
+
 #[test]
 fn ties_fall_as_in_kube_scheduler() {
     replay("runs-ties", (2154, 40));

@@ -58,6 +58,19 @@ fn the_memory_taken_is_the_memory_stated(capacities: Capacities) {
         taken.abs_diff(stated) <= allowance,
         "{stated} bytes stated, {taken} taken by {capacities:?}"
     );
+    let mut scheduler = scheduler;
+    let region = Region::new(ALLOCATOR);
+    scheduler.fork().expect("a fork");
+    let change = region.change();
+    let taken = (change.bytes_allocated - change.bytes_deallocated) as u64;
+    assert!(
+        taken.abs_diff(stated) <= allowance,
+        "{stated} bytes stated, {taken} taken by a fork of {capacities:?}"
+    );
+    assert!(scheduler.rollback());
+    let change = region.change();
+    let kept = change.bytes_allocated.abs_diff(change.bytes_deallocated);
+    assert!(kept as u64 <= allowance, "{kept} bytes kept by a rollback");
 }
 
 #[derive(Debug, Default)]
@@ -76,7 +89,12 @@ fn nothing_is_allocated_by(case: &Case, counted: &mut Counted) {
     let mut scheduler = scheduler.unwrap_or_else(|error| panic!("{error}"));
     let mut world = World::new(case);
     counted.cases += 1;
-    for event in &case.events {
+    for (number, event) in case.events.iter().enumerate() {
+        // From here on it is a copy.
+        if number == case.events.len() / 2 {
+            scheduler.fork().expect("a fork");
+            assert!(scheduler.rollback());
+        }
         for step in world.steps(event) {
             let pod = |key: &(String, String)| scheduler.find_pod(&key.0, &key.1);
             let mut placed = None;

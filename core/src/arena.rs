@@ -4,8 +4,8 @@
 //! smaller one is wanted. The links of the free lists live in the freed blocks.
 
 use crate::capacity::bytes_of;
+use crate::fixed_vec::FixedVec;
 use crate::table::Table;
-use alloc::vec::Vec;
 use core::ops::Range;
 
 /// What an arena holds: plain numbers, two of which can keep a link.
@@ -45,8 +45,9 @@ impl Cell for u32 {
 const NONE: u32 = u32::MAX;
 
 /// Slices of `T`, named by their start.
+#[derive(Clone)]
 pub(crate) struct Arena<T> {
-    cells: Vec<T>,
+    cells: FixedVec<T>,
     /// First free block by the exponent of its size.
     free: [u32; 32],
     /// Cells in blocks that are handed out.
@@ -58,7 +59,7 @@ impl<T: Cell> Arena<T> {
     /// Room for `capacity` cells, rounded blocks included.
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
-            cells: Vec::with_capacity(capacity),
+            cells: FixedVec::with_capacity(capacity),
             free: [NONE; 32],
             used: 0,
             // Starts are 32 bits, of which the last means that there is none.

@@ -11,6 +11,7 @@
 use crate::capacity::bytes_of;
 use crate::class::{ClassView, Section};
 use crate::cycle::plan::Plan;
+use crate::fixed_vec::FixedVec;
 use crate::id::ClassId;
 use crate::intern::Word;
 use crate::plugins::{Plugin, Point};
@@ -50,11 +51,12 @@ pub(crate) struct Owner {
 }
 
 /// The kept heap, and what the last attempt that succeeded was.
+#[derive(Clone)]
 pub(crate) struct Batch {
     pub(crate) enabled: bool,
     pub(crate) owner: Option<Owner>,
     /// In the order of the heap's array.
-    pub(crate) heap: Vec<Scored>,
+    pub(crate) heap: FixedVec<Scored>,
     /// When the heap was made.
     pub(crate) created: u64,
     pub(crate) last_cycle: u64,
@@ -66,7 +68,7 @@ impl Batch {
         Self {
             enabled,
             owner: None,
-            heap: Vec::with_capacity(rows.saturating_add(1)),
+            heap: FixedVec::with_capacity(rows.saturating_add(1)),
             created: 0,
             last_cycle: 0,
             last_row: 0,

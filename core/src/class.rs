@@ -9,6 +9,7 @@ pub(crate) use compile::{
     Compiler, all_containers, pin_of, write_added_preferred, write_spread_head,
 };
 
+use crate::fixed_vec::FixedVec;
 use crate::id::{ProfileId, ResourceId, TextId};
 use crate::intern::{Records, Word, amount, word_text};
 use crate::selector::LabelsView;
@@ -280,16 +281,17 @@ pub(crate) const SPREAD_HONOR_AFFINITY: u32 = 2;
 pub(crate) const SPREAD_HONOR_TAINTS: u32 = 4;
 
 /// All classes; the id is the record's.
+#[derive(Clone)]
 pub(crate) struct Classes {
     pub(crate) records: Records,
-    entries: alloc::vec::Vec<Class>,
+    entries: FixedVec<Class>,
 }
 
 impl Classes {
     pub(crate) fn new(limit: u32, words_limit: u64) -> Self {
         Self {
             records: Records::new(["classes", "class_words"], limit, words_limit),
-            entries: alloc::vec::Vec::with_capacity(limit as usize),
+            entries: FixedVec::with_capacity(limit as usize),
         }
     }
 

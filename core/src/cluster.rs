@@ -6,7 +6,7 @@
 
 mod chains;
 pub(crate) mod count;
-mod hash;
+pub(crate) mod hash;
 pub(crate) mod journal;
 pub(crate) mod link;
 pub(crate) mod live;
@@ -29,6 +29,7 @@ pub(crate) use resource::Resources;
 use crate::arena::Arena;
 use crate::capacity::Capacities;
 use crate::class::{Classes, Compiler};
+use crate::fixed_vec::FixedVec;
 use crate::id::ClassId;
 use crate::intern::{Records, Texts, Writer, reserved_index};
 use crate::kernel::NodeBlock;
@@ -79,6 +80,7 @@ impl Vacant for NodeBlock {
     const VACANT: &'static Self = &Self::EMPTY;
 }
 
+#[derive(Clone)]
 pub(crate) struct Cluster {
     pub(crate) capacities: Capacities,
     pub(crate) texts: Texts,
@@ -88,10 +90,10 @@ pub(crate) struct Cluster {
     pub(crate) profiles: Vec<ProfileFacts>,
     profile_records: Records,
 
-    pub(crate) blocks: Vec<NodeBlock>,
-    pub(crate) nodes: Vec<NodeRow>,
+    pub(crate) blocks: FixedVec<NodeBlock>,
+    pub(crate) nodes: FixedVec<NodeRow>,
     node_index: HashTable<u32>,
-    vacant_nodes: Vec<u32>,
+    vacant_nodes: FixedVec<u32>,
     pub(crate) node_count: u32,
     /// Label sets and taint lists of nodes.
     pub(crate) node_records: Records,
@@ -109,19 +111,19 @@ pub(crate) struct Cluster {
     pub(crate) image_counts: Counts,
     images_version: u64,
     /// Rows to copy before the next cycle.
-    dirty: Vec<u32>,
+    dirty: FixedVec<u32>,
 
     pub(crate) classes: Classes,
-    pub(crate) class_links: Vec<ClassLinks>,
+    pub(crate) class_links: FixedVec<ClassLinks>,
     links: Links,
     pub(crate) terms: Terms,
     /// Host port triples; the id is the record's.
     pub(crate) ports: Records,
     pub(crate) port_counts: Counts,
 
-    pub(crate) pods: Vec<PodRow>,
+    pub(crate) pods: FixedVec<PodRow>,
     pod_index: HashTable<u32>,
-    vacant_pods: Vec<u32>,
+    vacant_pods: FixedVec<u32>,
     pub(crate) pod_count: u32,
     /// Pods that name a node which is not there.
     orphans: u32,
@@ -137,10 +139,10 @@ impl Cluster {
         let c = &capacities;
         let blocks = c.nodes.div_ceil(64);
         let rows = blocks.saturating_mul(64);
-        let mut block_table = Vec::with_capacity(blocks as usize);
+        let mut block_table = FixedVec::with_capacity(blocks as usize);
         block_table.resize(blocks as usize, NodeBlock::EMPTY);
         let vacant_links = ClassLinks::EMPTY;
-        let mut class_links = Vec::with_capacity(c.classes as usize);
+        let mut class_links = FixedVec::with_capacity(c.classes as usize);
         class_links.resize(c.classes as usize, vacant_links);
         Self {
             texts: Texts::new(c.texts, c.text_bytes),
@@ -154,9 +156,9 @@ impl Cluster {
                 PROFILE_WORDS,
             ),
             blocks: block_table,
-            nodes: Vec::with_capacity(c.nodes as usize),
+            nodes: FixedVec::with_capacity(c.nodes as usize),
             node_index: reserved_index(c.nodes),
-            vacant_nodes: Vec::with_capacity(c.nodes as usize),
+            vacant_nodes: FixedVec::with_capacity(c.nodes as usize),
             node_count: 0,
             node_records: Records::new(
                 ["node_records", "node_words"],
@@ -172,16 +174,16 @@ impl Cluster {
             image_lists: Arena::new(c.image_words as usize),
             image_counts: Counts::new("image_counts", c.images, c.image_counts),
             images_version: 0,
-            dirty: Vec::with_capacity(rows as usize),
+            dirty: FixedVec::with_capacity(rows as usize),
             classes: Classes::new(c.classes, c.class_words),
             class_links,
             links: Links::new(c.links),
             terms: Terms::new(c.terms, c.term_words, c.term_counts),
             ports: Records::new(["ports", "ports"], c.ports, u64::from(c.ports) * 4),
             port_counts: Counts::new("port_counts", c.ports, c.port_counts),
-            pods: Vec::with_capacity(c.pods as usize),
+            pods: FixedVec::with_capacity(c.pods as usize),
             pod_index: reserved_index(c.pods),
-            vacant_pods: Vec::with_capacity(c.pods as usize),
+            vacant_pods: FixedVec::with_capacity(c.pods as usize),
             pod_count: 0,
             orphans: 0,
             objects: Objects::new(c.objects, c.object_words),

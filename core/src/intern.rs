@@ -7,9 +7,9 @@
 mod slices;
 
 use crate::capacity::CapacityExceeded;
+use crate::fixed_vec::FixedVec;
 use crate::id::TextId;
 use crate::table::Table;
-use alloc::vec::Vec;
 use core::hash::{BuildHasher, Hasher};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
@@ -70,6 +70,7 @@ impl Symbol for Word {
 }
 
 /// Interned texts.
+#[derive(Clone)]
 pub(crate) struct Texts(Slices<u8>);
 
 impl Texts {
@@ -108,6 +109,7 @@ impl Texts {
 }
 
 /// Interned records: equal sequences of words have one id.
+#[derive(Clone)]
 pub(crate) struct Records(Slices<Word>);
 
 impl Records {
@@ -199,15 +201,16 @@ pub(crate) const fn index_bytes(limit: u64) -> u64 {
 }
 
 /// A record being written. What it refers to is held until it is interned or given up.
+#[derive(Clone)]
 pub(crate) struct Writer {
-    words: Vec<Word>,
+    words: FixedVec<Word>,
     limit: usize,
 }
 
 impl Writer {
     pub(crate) fn new(limit: u32) -> Self {
         Self {
-            words: Vec::with_capacity(limit as usize),
+            words: FixedVec::with_capacity(limit as usize),
             limit: limit as usize,
         }
     }

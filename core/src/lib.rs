@@ -88,6 +88,8 @@ mod cycle;
 #[cfg(feature = "objects")]
 mod decision;
 #[cfg(feature = "objects")]
+mod fixed_vec;
+#[cfg(feature = "objects")]
 pub mod intake;
 #[cfg(feature = "objects")]
 mod intern;
@@ -123,7 +125,7 @@ pub use {
     preemption::{Victim, VictimKind},
     queue::{PluginSet, QueueCounts},
     scheduler::{
-        ApplyError, BindOutcome, Change, CreateError, Fidelity, Hooks, NoHooks, NodeSearch,
-        NodeView, Options, Permit, QueuePart, Reserve, Scheduler, Ties,
+        ApplyError, BindOutcome, Change, CreateError, FORKS_MAX, Fidelity, Hooks, NoHooks,
+        NodeSearch, NodeView, Options, Permit, QueuePart, Reserve, Scheduler, Ties,
     },
 };

@@ -16,6 +16,7 @@ pub(crate) use dry_run::Run;
 
 use crate::capacity::{bytes_of, sum};
 use crate::cycle::{Lacks, Refusal, Scratch};
+use crate::fixed_vec::FixedVec;
 use crate::id::PodId;
 use alloc::vec::Vec;
 
@@ -47,42 +48,43 @@ pub(crate) enum Dry {
 }
 
 /// Room for one preemption, taken once, and what the last one found.
+#[derive(Clone)]
 pub(crate) struct Preemption {
     /// For asking nodes one by one.
     pub(crate) scratch: Scratch,
     /// Rows that preemption may help.
-    pub(crate) rows: Vec<u32>,
+    pub(crate) rows: FixedVec<u32>,
     /// Rows that it does not.
-    pub(crate) dry: Vec<(u32, Dry)>,
+    pub(crate) dry: FixedVec<(u32, Dry)>,
     /// Pods of lower priority on the row in question.
-    lower: Vec<PodId>,
+    lower: FixedVec<PodId>,
     /// Of these, those whose eviction violates a budget, then the others.
-    ordered: Vec<PodId>,
+    ordered: FixedVec<PodId>,
     /// Victims on the row in question.
-    current: Vec<PodId>,
+    current: FixedVec<PodId>,
     /// Victims on the best row so far.
-    best: Vec<PodId>,
+    best: FixedVec<PodId>,
     /// Disruptions that each budget still allows.
-    allowed: Vec<i64>,
+    allowed: FixedVec<i64>,
     /// What was decided.
-    pub(crate) victims: Vec<Victim>,
+    pub(crate) victims: FixedVec<Victim>,
     /// Pods of lower priority whose nomination to the chosen node is to be taken back.
-    pub(crate) displaced: Vec<PodId>,
+    pub(crate) displaced: FixedVec<PodId>,
 }
 
 impl Preemption {
     pub(crate) fn new(rows: usize, pods: u32, objects: u32, scratch: Scratch) -> Self {
-        let list = || Vec::with_capacity(pods as usize);
+        let list = || FixedVec::with_capacity(pods as usize);
         Self {
             scratch,
-            rows: Vec::with_capacity(rows),
-            dry: Vec::with_capacity(rows),
+            rows: FixedVec::with_capacity(rows),
+            dry: FixedVec::with_capacity(rows),
             lower: list(),
             ordered: list(),
             current: list(),
             best: list(),
-            allowed: Vec::with_capacity(objects as usize),
-            victims: Vec::with_capacity(pods as usize),
+            allowed: FixedVec::with_capacity(objects as usize),
+            victims: FixedVec::with_capacity(pods as usize),
             displaced: list(),
         }
     }
@@ -104,7 +106,7 @@ impl Preemption {
         &self.current
     }
 
-    pub(crate) const fn current_mut(&mut self) -> &mut Vec<PodId> {
+    pub(crate) fn current_mut(&mut self) -> &mut Vec<PodId> {
         &mut self.current
     }
 

@@ -33,6 +33,7 @@ pub(crate) use backoff::Durations;
 pub(crate) use item::{Item, Place};
 
 use crate::capacity::{CapacityExceeded, bytes_of, sum};
+use crate::fixed_vec::FixedVec;
 use crate::id::{ClassId, PodId};
 use crate::intern::{Texts, Word};
 use crate::plugins::Plugin;
@@ -80,6 +81,7 @@ pub struct QueueCounts {
 }
 
 /// All pods of the queue, by their row.
+#[derive(Clone)]
 pub(crate) struct Queue {
     items: Vec<Item>,
     active: Heap,
@@ -94,7 +96,7 @@ pub(crate) struct Queue {
     /// Pods popped.
     pub(crate) cycle: u64,
     /// Pods that an event moves, and where to.
-    moved: Vec<(u32, Move)>,
+    moved: FixedVec<(u32, Move)>,
 }
 
 impl Queue {
@@ -112,7 +114,7 @@ impl Queue {
             durations,
             now: 0,
             cycle: 0,
-            moved: Vec::with_capacity(pods as usize),
+            moved: FixedVec::with_capacity(pods as usize),
         }
     }
 

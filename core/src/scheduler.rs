@@ -4,14 +4,17 @@
 mod batching;
 mod binding;
 mod change;
+mod fork;
 mod hooks;
 mod lookup;
+mod loop_hash;
 mod pending;
 mod post_filter;
 mod timers;
 mod turn;
 
 pub use binding::BindOutcome;
+pub use fork::FORKS_MAX;
 pub use hooks::{Hooks, NoHooks, Permit, Reserve};
 pub use pending::QueuePart;
 
@@ -164,7 +167,9 @@ impl fmt::Display for CreateError {
 
 impl core::error::Error for CreateError {}
 
-/// Nodes, pods, and everything that decides where a pod goes.
+/// Nodes, pods, and everything that decides where a pod goes. A clone is a scheduler of its own, with
+/// as much room and without forks.
+#[derive(Clone)]
 pub struct Scheduler {
     pub(crate) cluster: Cluster,
     pub(crate) plans: Vec<Plan>,
@@ -180,6 +185,7 @@ pub struct Scheduler {
     pub(crate) preemption: Preemption,
     preempts: bool,
     batch: Batch,
+    saved: fork::Saved,
 }
 
 impl Scheduler {
@@ -251,6 +257,7 @@ impl Scheduler {
             preemption: Preemption::new(rows, pods, objects, scratch()),
             preempts: options.preemption.unwrap_or(true),
             batch: Batch::new(rows, batching),
+            saved: fork::Saved::NONE,
         })
     }
 

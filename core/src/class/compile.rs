@@ -26,6 +26,13 @@ pub(crate) struct Compiler {
 /// Bytes of an image name at most; the registry grammar allows far fewer.
 const IMAGE_NAME_MAX: usize = 4096;
 
+/// What it holds between two classes is nothing but room.
+impl Clone for Compiler {
+    fn clone(&self) -> Self {
+        Self::new(self.scalars.capacity() as u32)
+    }
+}
+
 impl Compiler {
     pub(crate) fn new(resources: u32) -> Self {
         Self {

@@ -4,6 +4,7 @@
 //! is counted, not owners times slots, and reading an owner costs its non-zero slots.
 
 use crate::capacity::{CapacityExceeded, bytes_of, sum};
+use crate::fixed_vec::FixedVec;
 use crate::intern::{hash_pair, index_bytes, reserved_index};
 use crate::table::{Count, Table, Vacant};
 use alloc::vec::Vec;
@@ -31,8 +32,9 @@ impl Vacant for Entry {
 }
 
 /// Counts by owner and slot.
+#[derive(Clone)]
 pub(crate) struct Counts {
-    entries: Vec<Entry>,
+    entries: FixedVec<Entry>,
     /// First entry of each owner.
     heads: Vec<u32>,
     /// First vacant entry, chained by `next`.
@@ -49,7 +51,7 @@ impl Counts {
         let mut heads = Vec::new();
         heads.resize(owners as usize, NONE);
         Self {
-            entries: Vec::with_capacity(limit as usize),
+            entries: FixedVec::with_capacity(limit as usize),
             heads,
             vacant: NONE,
             vacant_count: 0,

@@ -107,14 +107,18 @@ impl Cluster {
 }
 
 /// Folds numbers and texts into one hash.
-struct Fold(u64);
+pub(crate) struct Fold(u64);
 
 impl Fold {
-    fn new(kind: u64) -> Self {
+    pub(crate) fn new(kind: u64) -> Self {
         Self(kind.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
-    fn number(&mut self, number: u64) {
+    pub(crate) const fn finish(&self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn number(&mut self, number: u64) {
         self.0 = (self.0 ^ number)
             .wrapping_mul(0xff51_afd7_ed55_8ccd)
             .rotate_left(29);
@@ -171,7 +175,7 @@ impl Fold {
     }
 
     /// Texts by what they say, not by their ids.
-    fn words(&mut self, cluster: &Cluster, words: &[Word]) {
+    pub(crate) fn words(&mut self, cluster: &Cluster, words: &[Word]) {
         self.number(words.len() as u64);
         for word in words {
             match word_text(*word) {

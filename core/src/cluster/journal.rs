@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 const LENGTH_MIN: u32 = 64;
 
 /// The latest changes. Positions count from the first change ever.
+#[derive(Clone)]
 pub(crate) struct Journal {
     rows: Vec<u32>,
     head: u64,

@@ -1,16 +1,17 @@
 //! Chains of numbers in one fixed pool.
 
 use crate::capacity::{CapacityExceeded, bytes_of};
+use crate::fixed_vec::FixedVec;
 use crate::table::{Count, Table};
-use alloc::vec::Vec;
 
 /// Head of an empty chain.
 pub(crate) const EMPTY: u32 = u32::MAX;
 
 /// A pool of links; each chain is named by its head.
+#[derive(Clone)]
 pub(crate) struct Links {
     /// Value and next link.
-    entries: Vec<(u32, u32)>,
+    entries: FixedVec<(u32, u32)>,
     vacant: u32,
     used: usize,
     limit: u32,
@@ -19,7 +20,7 @@ pub(crate) struct Links {
 impl Links {
     pub(crate) fn new(limit: u32) -> Self {
         Self {
-            entries: Vec::with_capacity(limit as usize),
+            entries: FixedVec::with_capacity(limit as usize),
             vacant: EMPTY,
             used: 0,
             limit,

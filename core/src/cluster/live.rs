@@ -11,6 +11,7 @@ use super::{Cluster, NONE, NodeState};
 use crate::arena::Arena;
 use crate::capacity::{Capacities, CapacityExceeded, bytes_of, sum};
 use crate::class::{ClassView, SPREAD_HARD, Section, flag};
+use crate::fixed_vec::FixedVec;
 use crate::id::{ClassId, KeyId, TermId};
 use crate::plugins::{node_affinity, node_unschedulable, taint_toleration};
 use crate::selector::{self, TermNames};
@@ -137,15 +138,16 @@ impl Constraint {
     }
 }
 
+#[derive(Clone)]
 pub(crate) struct Live {
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) slots: FixedVec<Slot>,
     of_class: Vec<u32>,
     bits: Vec<u64>,
     taint_counts: Vec<u32>,
     preferred: Vec<u32>,
     pub(crate) room: Room,
     words: Arena<u32>,
-    scratch: Vec<u32>,
+    scratch: FixedVec<u32>,
     clock: u64,
     rows: usize,
     limit: u32,
@@ -162,14 +164,14 @@ impl Live {
         let taint_counts = vec![0; cells];
         let preferred = vec![0; cells];
         Self {
-            slots: Vec::with_capacity(slots),
+            slots: FixedVec::with_capacity(slots),
             of_class,
             bits,
             taint_counts,
             preferred,
             room: Room::new(capacities, rows),
             words: Arena::new(capacities.live_words as usize),
-            scratch: Vec::with_capacity(capacities.live_words as usize),
+            scratch: FixedVec::with_capacity(capacities.live_words as usize),
             clock: 0,
             rows,
             limit: capacities.live_classes,
@@ -417,7 +419,7 @@ impl Cluster {
         }
         let slot = self.live.slots.len();
         let view = self.classes.view(class);
-        self.live.slots.push(Slot {
+        let fresh = Slot {
             class,
             used_at: 0,
             block: (0, 0),
@@ -430,7 +432,8 @@ impl Cluster {
             self_affine: self.is_self_affine(view),
             preferred_invalid: node_affinity::has_invalid_preferred(view),
             has_taint_counts: false,
-        });
+        };
+        self.live.slots.push(fresh);
         self.live.of_class.set(class, slot as u32);
         self.live.room.clear(slot);
         // Both blocks are there from the start, so that dropping the slot needs no cases.

@@ -5,6 +5,7 @@
 //! but keeps its place in the list until the next rebuild.
 
 use crate::capacity::{bytes_of, sum};
+use crate::fixed_vec::FixedVec;
 use crate::intern::Word;
 use crate::table::{Table, Vacant, occupy};
 use alloc::vec::Vec;
@@ -54,15 +55,16 @@ impl Vacant for Place {
 }
 
 /// The tree of zones and the list made from it.
+#[derive(Clone)]
 pub(crate) struct Order {
     places: Vec<Place>,
-    zones: Vec<Zone>,
-    vacant_zones: Vec<u32>,
+    zones: FixedVec<Zone>,
+    vacant_zones: FixedVec<u32>,
     first_zone: u32,
     last_zone: u32,
     /// Rows in snapshot order.
-    list: Vec<u32>,
-    preview: Vec<u32>,
+    list: FixedVec<u32>,
+    preview: FixedVec<u32>,
     previewed: bool,
     /// A row is in the tree but not in the list, or the reverse.
     stale: bool,
@@ -74,12 +76,12 @@ impl Order {
         places.resize(rows as usize, Place::EMPTY);
         Self {
             places,
-            zones: Vec::with_capacity(rows as usize),
-            vacant_zones: Vec::with_capacity(rows as usize),
+            zones: FixedVec::with_capacity(rows as usize),
+            vacant_zones: FixedVec::with_capacity(rows as usize),
             first_zone: NONE,
             last_zone: NONE,
-            list: Vec::with_capacity(rows as usize),
-            preview: Vec::with_capacity(rows as usize),
+            list: FixedVec::with_capacity(rows as usize),
+            preview: FixedVec::with_capacity(rows as usize),
             previewed: false,
             stale: false,
         }

@@ -2,6 +2,7 @@
 
 use crate::capacity::{CapacityExceeded, bytes_of, sum};
 use crate::class::{ClassView, OwnerKind};
+use crate::fixed_vec::FixedVec;
 use crate::id::TextId;
 use crate::intern::{
     Records, Texts, Word, Writer, hash_words, index_bytes, reserved_index, text_word,
@@ -9,7 +10,6 @@ use crate::intern::{
 use crate::object::Object;
 use crate::selector::{self, LabelsView};
 use crate::table::{Count, Table, Vacant, occupy};
-use alloc::vec::Vec;
 use hashbrown::HashTable;
 
 /// Kinds in the table.
@@ -79,9 +79,10 @@ impl Budget<'_> {
 
 /// Objects by kind, namespace and name, each with one record: a namespace's labels, a Service's
 /// or ReplicationController's pairs as a selector, another owner's selector, a budget.
+#[derive(Clone)]
 pub(crate) struct Objects {
-    entries: Vec<Entry>,
-    vacant: Vec<u32>,
+    entries: FixedVec<Entry>,
+    vacant: FixedVec<u32>,
     index: HashTable<u32>,
     pub(crate) records: Records,
     limit: u32,
@@ -94,8 +95,8 @@ pub(crate) struct Objects {
 impl Objects {
     pub(crate) fn new(limit: u32, words: u64) -> Self {
         Self {
-            entries: Vec::with_capacity(limit as usize),
-            vacant: Vec::with_capacity(limit as usize),
+            entries: FixedVec::with_capacity(limit as usize),
+            vacant: FixedVec::with_capacity(limit as usize),
             index: reserved_index(limit),
             records: Records::new(["objects", "object_words"], limit, words),
             limit,

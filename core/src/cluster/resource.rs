@@ -1,6 +1,7 @@
 //! Resources beside cpu, memory and ephemeral storage: names, and a column each.
 
 use crate::capacity::{CapacityExceeded, bytes_of, sum};
+use crate::fixed_vec::FixedVec;
 use crate::id::{ResourceId, TextId};
 use crate::intern::Texts;
 use crate::table::Table;
@@ -8,8 +9,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 /// Names are few and stay for good, so that an id always means the same resource.
+#[derive(Clone)]
 pub(crate) struct Resources {
-    names: Vec<TextId>,
+    names: FixedVec<TextId>,
     allocatable: Vec<i64>,
     requested: Vec<i128>,
     rows: usize,
@@ -20,7 +22,7 @@ impl Resources {
     pub(crate) fn new(limit: u32, rows: u32) -> Self {
         let cells = (limit as usize).saturating_mul(rows as usize);
         Self {
-            names: Vec::with_capacity(limit as usize),
+            names: FixedVec::with_capacity(limit as usize),
             allocatable: vec![0; cells],
             requested: vec![0; cells],
             rows: rows as usize,

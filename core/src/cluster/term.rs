@@ -8,10 +8,10 @@ use super::count::Counts;
 use super::owner::Objects;
 use crate::capacity::CapacityExceeded;
 use crate::class::{ClassView, flag};
+use crate::fixed_vec::FixedVec;
 use crate::id::{KeyId, TermId};
 use crate::intern::{Records, Texts, Word, text_word};
 use crate::selector::{self, LabelsView};
-use alloc::vec::Vec;
 
 /// What a term counts, the first word of its record.
 pub(crate) mod kind {
@@ -93,9 +93,10 @@ struct Term {
 }
 
 /// All terms and their counts.
+#[derive(Clone)]
 pub(crate) struct Terms {
     pub(crate) records: Records,
-    entries: Vec<Term>,
+    entries: FixedVec<Term>,
     pub(crate) counts: Counts,
     /// Moves whenever a carried term comes or goes, or could match differently.
     pub(crate) carried_version: u64,
@@ -105,7 +106,7 @@ impl Terms {
     pub(crate) fn new(limit: u32, words: u64, counts: u32) -> Self {
         Self {
             records: Records::new(["terms", "term_words"], limit, words),
-            entries: Vec::with_capacity(limit as usize),
+            entries: FixedVec::with_capacity(limit as usize),
             counts: Counts::new("term_counts", limit, counts),
             carried_version: 0,
         }

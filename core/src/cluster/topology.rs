@@ -1,6 +1,7 @@
 //! Topology domains: for each topology key in use, every row's (key, value) pair.
 
 use crate::capacity::{CapacityExceeded, bytes_of, sum};
+use crate::fixed_vec::FixedVec;
 use crate::id::{DomainId, KeyId};
 use crate::intern::{Word, hash_pair, index_bytes, reserved_index};
 use crate::table::{Count, Table, Vacant, occupy};
@@ -40,12 +41,13 @@ impl Vacant for Key {
 }
 
 /// Keys, their columns of domains by row, and the domains. Domain 0 stands for "no such label".
+#[derive(Clone)]
 pub(crate) struct Topology {
-    keys: Vec<Key>,
+    keys: FixedVec<Key>,
     columns: Vec<u32>,
     rows: usize,
-    domains: Vec<Domain>,
-    vacant: Vec<u32>,
+    domains: FixedVec<Domain>,
+    vacant: FixedVec<u32>,
     index: HashTable<u32>,
     keys_limit: u32,
     domains_limit: u32,
@@ -55,14 +57,14 @@ impl Topology {
     pub(crate) fn new(rows: u32, keys: u32, domains: u32) -> Self {
         let mut columns = Vec::new();
         columns.resize((rows as usize).saturating_mul(keys as usize), NO_DOMAIN);
-        let mut table = Vec::with_capacity(Self::domains_bound(domains));
+        let mut table = FixedVec::with_capacity(Self::domains_bound(domains));
         table.push(Domain::default());
         Self {
-            keys: Vec::with_capacity(keys as usize),
+            keys: FixedVec::with_capacity(keys as usize),
             columns,
             rows: rows as usize,
             domains: table,
-            vacant: Vec::with_capacity(domains as usize),
+            vacant: FixedVec::with_capacity(domains as usize),
             index: reserved_index(domains),
             keys_limit: keys,
             domains_limit: domains,

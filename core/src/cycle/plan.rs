@@ -31,6 +31,7 @@ pub(crate) enum Strategy {
 }
 
 /// A profile, ready to run.
+#[derive(Clone)]
 pub(crate) struct Plan {
     pub(crate) scheduler_name: String,
     /// Percentage of feasible nodes to find; 0 adapts.

@@ -3,6 +3,7 @@
 use super::Attempt;
 use crate::capacity::{bytes_of, sum};
 use crate::cluster::Cluster;
+use crate::fixed_vec::FixedVec;
 use crate::node_set::{self, NodeSet};
 use crate::plugins::Plugin;
 use crate::table::{Count, Table, Vacant};
@@ -68,6 +69,7 @@ pub(crate) enum Column {
     Kept,
 }
 
+#[derive(Clone)]
 pub(crate) struct Scratch {
     words: usize,
     rows: usize,
@@ -91,9 +93,9 @@ pub(crate) struct Scratch {
     /// the node too.
     pub(crate) kept: Option<(u32, Refusal)>,
     /// Fit's reasons of rows that it refused with nominated pods counted.
-    pub(crate) lacks: Vec<(u32, Lacks)>,
+    pub(crate) lacks: FixedVec<(u32, Lacks)>,
     /// Feasible rows in the order in which they were found.
-    pub(crate) list: Vec<u32>,
+    pub(crate) list: FixedVec<u32>,
     /// Normalised scores, a column of all rows for each plugin that scores.
     scores: Vec<u8>,
     pub(crate) columns: [Column; Plugin::COUNT],
@@ -102,11 +104,11 @@ pub(crate) struct Scratch {
     /// Sums of floats by row.
     pub(crate) sums: Vec<f64>,
     /// Sum by weight of each entry of `list`.
-    pub(crate) totals: Vec<i64>,
+    pub(crate) totals: FixedVec<i64>,
     /// The live slot of the attempt that was scored.
     slot: usize,
     /// Rows of a narrowed search.
-    pub(crate) narrow: Vec<u32>,
+    pub(crate) narrow: FixedVec<u32>,
     pub(crate) domains: DomainSums,
     /// The same by row.
     pub(crate) row_sums: DomainSums,
@@ -142,15 +144,15 @@ impl Scratch {
             skips_pod_affinity: false,
             unprepared: None,
             kept: None,
-            lacks: Vec::with_capacity(rows),
-            list: Vec::with_capacity(rows),
+            lacks: FixedVec::with_capacity(rows),
+            list: FixedVec::with_capacity(rows),
             scores: filled(rows.saturating_mul(SCORERS.len()), 0),
             columns: [Column::Absent; Plugin::COUNT],
             raw: filled(rows, 0),
             sums: filled(rows, 0.0),
-            totals: Vec::with_capacity(rows),
+            totals: FixedVec::with_capacity(rows),
             slot: 0,
-            narrow: Vec::with_capacity(rows),
+            narrow: FixedVec::with_capacity(rows),
             domains: DomainSums::new(domains),
             row_sums: DomainSums::new(rows),
             keys: filled(keys, false),
@@ -352,6 +354,7 @@ fn kept(cluster: &Cluster, plugin: Plugin, slot: usize) -> &[u8] {
 }
 
 /// Sums by topology domain or row, of which few are touched in an attempt.
+#[derive(Clone)]
 pub(crate) struct DomainSums {
     sums: Vec<i64>,
     marks: Vec<u32>,

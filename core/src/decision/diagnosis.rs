@@ -74,8 +74,16 @@ impl Refusal {
 struct Refused {
     row: u32,
     plugin: &'static str,
-    reasons: Vec<String>,
+    /// Place of the reasons in [`Refusals::reasons`].
+    reasons: usize,
     unresolvable: bool,
+}
+
+/// The refused nodes. Their reasons are few, however many the nodes are, and written once.
+#[derive(Default)]
+struct Refusals {
+    nodes: Vec<Refused>,
+    reasons: Vec<Vec<String>>,
 }
 
 pub(crate) fn record(scheduler: &Scheduler, decision: &Decision, detail: Detail) -> DecisionRecord {
@@ -144,13 +152,13 @@ pub(crate) fn record(scheduler: &Scheduler, decision: &Decision, detail: Detail)
         slot: 0,
         pinned_row: None,
     };
-    let refused = refusals(scheduler, attempt);
+    let refused = Refusals::of(scheduler, attempt);
     if decision.outcome == Outcome::Unschedulable {
         record.message = Some(message(scheduler, &refused));
         super::preemption::add(scheduler, decision, attempt, &mut record);
     }
     if detail >= Detail::Reasons {
-        set_refusals(scheduler, refused, &mut record);
+        set_refusals(scheduler, &refused, &mut record);
     }
     if detail >= Detail::Full && decision.feasible > 1 {
         set_scores(scheduler, attempt, &mut record);
@@ -158,52 +166,99 @@ pub(crate) fn record(scheduler: &Scheduler, decision: &Decision, detail: Detail)
     record
 }
 
-/// Every node that a filter refused, by row.
-fn refusals(scheduler: &Scheduler, attempt: Attempt<'_>) -> Vec<Refused> {
-    let scratch = &scheduler.scratch;
-    let mut refused = Vec::new();
-    for refusal in Refusal::ALL {
-        for row in rows(scratch.refused(refusal)) {
-            let mut reasons = Vec::new();
-            let mut unresolvable = refusal.is_unresolvable();
+impl Refusals {
+    /// Every node that a filter refused, by filter and row.
+    fn of(scheduler: &Scheduler, attempt: Attempt<'_>) -> Self {
+        let scratch = &scheduler.scratch;
+        let mut refusals = Self::default();
+        for refusal in Refusal::ALL {
             if refusal == Refusal::Fit {
-                let mut counted = scratch.lacks.iter();
-                if let Some((_, lacks)) = counted.find(|(own, _)| *own == row) {
-                    unresolvable = lacks.unresolvable;
-                    fit_reasons(attempt, *lacks, &mut reasons);
-                } else {
-                    let mut places = Vec::new();
-                    node_resources_fit::lacks(attempt, row as usize, |place, for_good| {
-                        unresolvable |= for_good;
-                        places.push(place);
-                    });
-                    fit_texts(attempt, &places, &mut reasons);
-                }
-            } else {
-                reasons.push(refusal.text().to_string());
+                refusals.add_fit(scheduler, attempt);
+                continue;
             }
-            let plugin = refusal.plugin().name();
-            refused.push(Refused {
+            let reasons = refusals.reasons.len();
+            refusals.reasons.push([refusal.text().to_string()].into());
+            let nodes = rows(scratch.refused(refusal)).map(|row| Refused {
                 row,
-                plugin,
+                plugin: refusal.plugin().name(),
+                reasons,
+                unresolvable: refusal.is_unresolvable(),
+            });
+            refusals.nodes.extend(nodes);
+        }
+        refusals
+    }
+
+    fn add_fit(&mut self, scheduler: &Scheduler, attempt: Attempt<'_>) {
+        let scratch = &scheduler.scratch;
+        let mut known: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
+        let mut places = Vec::new();
+        for row in rows(scratch.refused(Refusal::Fit)) {
+            places.clear();
+            let mut unresolvable = Refusal::Fit.is_unresolvable();
+            let mut counted = scratch.lacks.iter();
+            if let Some((_, lacks)) = counted.find(|(own, _)| *own == row) {
+                unresolvable = lacks.unresolvable;
+                fit_places(attempt, *lacks, &mut places);
+            } else {
+                node_resources_fit::lacks(attempt, row as usize, |place, for_good| {
+                    unresolvable |= for_good;
+                    places.push(place);
+                });
+            }
+            let reasons = if let Some(reasons) = known.get(&places) {
+                *reasons
+            } else {
+                let reasons = self.reasons.len();
+                let mut texts = Vec::new();
+                fit_texts(attempt, &places, &mut texts);
+                self.reasons.push(texts);
+                known.insert(places.clone(), reasons);
+                reasons
+            };
+            self.nodes.push(Refused {
+                row,
+                plugin: Refusal::Fit.plugin().name(),
                 reasons,
                 unresolvable,
             });
         }
     }
-    refused
+
+    /// How many nodes each reason holds for.
+    fn counts(&self) -> BTreeMap<&str, u32> {
+        let mut nodes: Vec<u32> = self.reasons.iter().map(|_| 0).collect();
+        for refused in &self.nodes {
+            if let Some(count) = nodes.get_mut(refused.reasons) {
+                count.count_up();
+            }
+        }
+        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+        for (reasons, nodes) in self.reasons.iter().zip(nodes) {
+            for reason in reasons.iter().filter(|_| nodes > 0) {
+                let count = counts.entry(reason).or_default();
+                *count = count.saturating_add(nodes);
+            }
+        }
+        counts
+    }
 }
 
 /// The texts of NodeResourcesFit's reasons as they were noted.
 pub(super) fn fit_reasons(attempt: Attempt<'_>, lacks: Lacks, reasons: &mut Vec<String>) {
-    let noted = (0..Lacks::LAST).filter(|place| lacks.bits >> place & 1 != 0);
-    let mut places: Vec<usize> = noted.collect();
+    let mut places = Vec::new();
+    fit_places(attempt, lacks, &mut places);
+    fit_texts(attempt, &places, reasons);
+}
+
+/// The places of the reasons as they were noted, ascending.
+fn fit_places(attempt: Attempt<'_>, lacks: Lacks, places: &mut Vec<usize>) {
+    places.extend((0..Lacks::LAST).filter(|place| lacks.bits >> place & 1 != 0));
     if lacks.bits >> Lacks::LAST != 0 {
         let scalars = (SCALAR_PLACE..).zip(attempt.class.scalars());
         let further = scalars.map(|(place, _)| place);
         places.extend(further.filter(|place| *place >= Lacks::LAST));
     }
-    fit_texts(attempt, &places, reasons);
 }
 
 /// The texts of the reasons with these places, ascending; other resources by name.
@@ -231,17 +286,14 @@ fn fit_texts(attempt: Attempt<'_>, places: &[usize], reasons: &mut Vec<String>) 
 }
 
 /// The text of `FitError`, up to where preemption appends its own.
-fn message(scheduler: &Scheduler, refused: &[Refused]) -> String {
+fn message(scheduler: &Scheduler, refused: &Refusals) -> String {
     let nodes = scheduler.cluster.node_count;
     let start = format!("0/{nodes} nodes are available:");
     if scheduler.scratch.conflict {
         return format!("{start} {}.", plugins::node_affinity::REASON_CONFLICT);
     }
-    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-    for reason in refused.iter().flat_map(|refused| &refused.reasons) {
-        counts.entry(reason).or_default().count_up();
-    }
-    let outside = nodes.saturating_sub(refused.len() as u32);
+    let mut counts = refused.counts();
+    let outside = nodes.saturating_sub(refused.nodes.len() as u32);
     let narrowed = narrowed_reason();
     if scheduler.scratch.narrowed && outside > 0 {
         counts.insert(&narrowed, outside);
@@ -271,7 +323,7 @@ fn narrowed_reason() -> String {
     )
 }
 
-fn set_refusals(scheduler: &Scheduler, refused: Vec<Refused>, record: &mut DecisionRecord) {
+fn set_refusals(scheduler: &Scheduler, refused: &Refusals, record: &mut DecisionRecord) {
     let cluster = &scheduler.cluster;
     let scratch = &scheduler.scratch;
     let mut rejected = BTreeMap::new();
@@ -284,19 +336,14 @@ fn set_refusals(scheduler: &Scheduler, refused: Vec<Refused>, record: &mut Decis
         }
     }
     let mut resolvable = alloc::collections::BTreeSet::new();
-    for Refused {
-        row,
-        plugin,
-        mut reasons,
-        unresolvable: for_good,
-    } in refused
-    {
-        reasons.insert(0, plugin.to_string());
-        let name = cluster.node_name(row as usize).to_string();
-        if !for_good {
+    for node in &refused.nodes {
+        let texts = refused.reasons.get(node.reasons).into_iter().flatten();
+        let plugin = core::iter::once(node.plugin.to_string());
+        let name = cluster.node_name(node.row as usize).to_string();
+        if !node.unresolvable {
             resolvable.insert(name.clone());
         }
-        rejected.insert(name, reasons);
+        rejected.insert(name, plugin.chain(texts.cloned()).collect());
     }
     unresolvable.extend(
         rejected

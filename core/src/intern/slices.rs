@@ -3,8 +3,8 @@
 use super::reserved_index;
 use crate::arena::{Arena, Cell};
 use crate::capacity::CapacityExceeded;
+use crate::fixed_vec::FixedVec;
 use crate::table::{Count, Table, Vacant, occupy};
-use alloc::vec::Vec;
 use hashbrown::HashTable;
 
 /// What interned slices are made of.
@@ -29,10 +29,11 @@ impl Vacant for Entry {
 }
 
 /// The table of slices.
+#[derive(Clone)]
 pub(super) struct Slices<T> {
     cells: Arena<T>,
-    entries: Vec<Entry>,
-    vacant: Vec<u32>,
+    entries: FixedVec<Entry>,
+    vacant: FixedVec<u32>,
     index: HashTable<u32>,
     limit: u32,
     cells_limit: u64,
@@ -44,8 +45,8 @@ impl<T: Symbol> Slices<T> {
     pub(super) fn new(which: [&'static str; 2], limit: u32, cells_limit: u64) -> Self {
         Self {
             cells: Arena::new(cells_limit as usize),
-            entries: Vec::with_capacity(limit as usize),
-            vacant: Vec::with_capacity(limit as usize),
+            entries: FixedVec::with_capacity(limit as usize),
+            vacant: FixedVec::with_capacity(limit as usize),
             index: reserved_index(limit),
             limit,
             cells_limit,

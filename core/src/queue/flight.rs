@@ -40,6 +40,7 @@ impl Kept {
 }
 
 /// Pods in flight and kept events.
+#[derive(Clone)]
 pub(super) struct Flight {
     first: u32,
     last: u32,

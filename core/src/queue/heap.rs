@@ -4,14 +4,15 @@
 //! equal pods the shape of the heap decides which comes first, so the shape is upstream's.
 
 use super::item::Item;
-use alloc::vec::Vec;
+use crate::fixed_vec::FixedVec;
 
 /// Whether the first item comes before the second.
 pub(super) type Less = fn(&Item, &Item) -> bool;
 
 /// Pods by their row, the first one at the root; [`Item::position`] is a pod's place in it.
+#[derive(Clone)]
 pub(super) struct Heap {
-    list: Vec<u32>,
+    list: FixedVec<u32>,
     less: Less,
 }
 
@@ -19,7 +20,7 @@ impl Heap {
     /// Room for `limit` pods.
     pub(super) fn new(limit: u32, less: Less) -> Self {
         Self {
-            list: Vec::with_capacity(limit as usize),
+            list: FixedVec::with_capacity(limit as usize),
             less,
         }
     }

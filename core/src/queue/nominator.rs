@@ -8,6 +8,7 @@ use crate::intern::{Texts, Word, word_text};
 use crate::table::Count;
 
 /// The chain of nominated pods; each holds the text of its node's name.
+#[derive(Clone)]
 pub(super) struct Nominator {
     first: u32,
     last: u32,

@@ -2,6 +2,7 @@
 
 use super::event::NodeSide;
 use crate::cluster::Cluster;
+use crate::fixed_vec::FixedVec;
 use crate::intern::{Texts, Word, release_texts, word_text};
 use crate::kernel::{CPU, EPHEMERAL, MEMORY};
 use crate::object::Node;
@@ -11,15 +12,16 @@ use alloc::vec::Vec;
 const NUMBER: u32 = (1 << 31) - 1;
 
 /// One end of a node's change. It holds its texts as long as it is filled.
+#[derive(Clone)]
 pub(crate) struct Side {
-    words: Vec<Word>,
+    words: FixedVec<Word>,
 }
 
 impl Side {
     /// Room for `limit` words.
     pub(crate) fn new(limit: u32) -> Self {
         Self {
-            words: Vec::with_capacity(limit as usize),
+            words: FixedVec::with_capacity(limit as usize),
         }
     }
 

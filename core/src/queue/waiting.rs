@@ -7,11 +7,11 @@
 use super::item::{Item, NONE};
 use super::plugin_set::PluginSet;
 use crate::capacity::{bytes_of, sum};
+use crate::fixed_vec::FixedVec;
 use crate::id::ClassId;
 use crate::intern::{Word, hash_words, index_bytes, reserved_index};
 use crate::plugins::Plugin;
 use crate::table::{Count, occupy};
-use alloc::vec::Vec;
 use hashbrown::HashTable;
 
 /// Pods that every event treats alike, but for their priority.
@@ -41,11 +41,12 @@ struct Shelf {
 }
 
 /// All pods that wait.
+#[derive(Clone)]
 pub(super) struct Waiting {
-    groups: Vec<Group>,
-    vacant: Vec<u32>,
+    groups: FixedVec<Group>,
+    vacant: FixedVec<u32>,
     index: HashTable<u32>,
-    shelves: Vec<Shelf>,
+    shelves: FixedVec<Shelf>,
     pub(super) count: u32,
     /// Of these, gated ones.
     pub(super) gated: u32,
@@ -55,10 +56,10 @@ impl Waiting {
     /// Room for `limit` pods.
     pub(super) fn new(limit: u32) -> Self {
         Self {
-            groups: Vec::with_capacity(limit as usize),
-            vacant: Vec::with_capacity(limit as usize),
+            groups: FixedVec::with_capacity(limit as usize),
+            vacant: FixedVec::with_capacity(limit as usize),
             index: reserved_index(limit),
-            shelves: Vec::with_capacity(limit as usize),
+            shelves: FixedVec::with_capacity(limit as usize),
             count: 0,
             gated: 0,
         }

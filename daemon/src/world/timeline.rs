@@ -48,6 +48,10 @@ pub struct Course {
     pub preemptions: usize,
     /// Pods that ran to their end.
     pub finished: usize,
+    /// Hash of the objects, placements and sums at the end, and one of the queue: two runs that end
+    /// the same have them equal.
+    pub state_hash: String,
+    pub loop_hash: String,
     /// At even distances, and at the end.
     pub timeline: Vec<Sample>,
 }
@@ -110,6 +114,8 @@ impl Timeline {
             waits: self.waits(),
             preemptions: self.preemptions,
             finished: self.finished,
+            state_hash: format!("{:016x}", scheduler.state_hash()),
+            loop_hash: format!("{:016x}", scheduler.loop_hash()),
             timeline,
         }
     }

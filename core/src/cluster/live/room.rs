@@ -17,7 +17,7 @@ const REPAIRS_A_BLOCK: u64 = 12;
 /// A position that no journal reaches: nothing is known yet.
 const NEVER: u64 = u64::MAX;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Room {
     rows: usize,
     /// By slot: position in the journal up to which the slot knows all changes.
