@@ -68,19 +68,19 @@ impl Waiting {
         };
         queue.scheduler.advance(queue.now);
         for number in 0..NODES {
-            queue.apply(Change::Added, node(number, 0));
+            queue.apply(Change::Added, &node(number, 0));
             let node = format!("node-{number}");
             queue.apply(
                 Change::Added,
-                pod(&format!("full-{number}"), "3900m", &node),
+                &pod(&format!("full-{number}"), "3900m", &node),
             );
             queue.apply(
                 Change::Added,
-                pod(&format!("small-{number}"), "100m", &node),
+                &pod(&format!("small-{number}"), "100m", &node),
             );
         }
         for number in 0..waiting {
-            queue.apply(Change::Added, pod(&format!("waits-{number}"), "2", ""));
+            queue.apply(Change::Added, &pod(&format!("waits-{number}"), "2", ""));
         }
         queue.settle();
         let waits = queue.scheduler.queue_counts().unschedulable;
@@ -96,8 +96,8 @@ impl Waiting {
         each.as_secs_f64() * 1e6
     }
 
-    fn apply(&mut self, change: Change, object: Object) {
-        let applied = self.scheduler.apply(change, &object);
+    fn apply(&mut self, change: Change, object: &Object) {
+        let applied = self.scheduler.apply(change, object);
         applied.unwrap_or_else(|error| panic!("{error}"));
     }
 
@@ -116,18 +116,18 @@ impl Waiting {
             let labels = &mut small.metadata.labels;
             labels.insert("version".to_owned(), (number % 7).to_string());
         }
-        self.apply(Change::Modified, small);
+        self.apply(Change::Modified, &small);
     }
 
     /// A pod that nobody waits for comes onto a node.
     fn pod_comes(&mut self, number: u32) {
         let node = format!("node-{}", number % NODES);
-        self.apply(Change::Added, pod(&format!("more-{number}"), "0", &node));
+        self.apply(Change::Added, &pod(&format!("more-{number}"), "0", &node));
     }
 
     /// A label that no pod reads.
     fn node_changes(&mut self, number: u32) {
-        self.apply(Change::Modified, node(number % NODES, number));
+        self.apply(Change::Modified, &node(number % NODES, number));
     }
 
     /// Any pod that leaves wakes those that lack room, as in kube-scheduler: how long that takes, before
@@ -140,7 +140,7 @@ impl Waiting {
         let taken = before.elapsed();
         applied.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(self.scheduler.queue_counts().unschedulable, 0);
-        self.apply(Change::Added, small);
+        self.apply(Change::Added, &small);
         self.now += 20 * SECOND;
         self.scheduler.advance(self.now);
         self.settle();
@@ -164,11 +164,11 @@ fn node(number: u32, label: u32) -> Object {
 
 fn pod(name: &str, cpu: &str, node: &str) -> Object {
     let mut pod = Pod::default();
-    pod.metadata.name = name.to_owned();
-    pod.metadata.namespace = "default".to_owned();
-    pod.metadata.uid = name.to_owned();
-    pod.spec.node_name = node.to_owned();
-    pod.spec.scheduler_name = "default-scheduler".to_owned();
+    name.clone_into(&mut pod.metadata.name);
+    "default".clone_into(&mut pod.metadata.namespace);
+    name.clone_into(&mut pod.metadata.uid);
+    node.clone_into(&mut pod.spec.node_name);
+    "default-scheduler".clone_into(&mut pod.spec.scheduler_name);
     let mut container = Container::default();
     let cpu = Quantity::parse(cpu).expect("an amount");
     container.resources.requests = Some([("cpu".to_owned(), cpu)].into());
