@@ -133,6 +133,7 @@ fn waiting_at_permit_ends_in_time() {
     assert_ne!(part(&course), Some(QueuePart::Permit));
 }
 
+/// B100: neither room nor nomination stays.
 #[test]
 fn a_refusal_at_reserve_or_permit_leaves_nothing_behind() {
     let cases = [
@@ -153,6 +154,7 @@ fn a_refusal_at_reserve_or_permit_leaves_nothing_behind() {
     }
 }
 
+/// B110: whatever became of the pod meanwhile.
 #[test]
 fn a_binding_that_fails_frees_the_room_and_wakes_others() {
     let (mut course, id, _) = course();
@@ -172,6 +174,7 @@ fn a_binding_that_fails_frees_the_room_and_wakes_others() {
     assert_eq!(course.turn(), None);
 }
 
+/// B119: one step ends it.
 #[test]
 fn an_unknown_outcome_keeps_the_room_until_the_pod_is_seen() {
     let (mut course, id, _) = course();

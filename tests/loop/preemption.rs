@@ -196,6 +196,7 @@ impl Hooks for Slow {
     }
 }
 
+/// B093: the wake-up comes when the preemptor is in the queue again.
 #[test]
 fn a_victim_that_is_not_bound_yet_goes_back_to_the_queue() {
     for pre_bound in [false, true] {

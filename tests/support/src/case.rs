@@ -295,7 +295,7 @@ fn scores(answer: &Answer, expected: &Value) -> Option<String> {
 }
 
 /// The node that a short form stands for.
-fn node(mut short: Value) -> Value {
+pub(crate) fn node(mut short: Value) -> Value {
     let fields = short.as_object_mut().expect("a node is a map");
     let mut take = |key: &str| fields.remove(key);
     let mut node = take("whole").unwrap_or_else(|| json!({}));
@@ -323,7 +323,7 @@ fn node(mut short: Value) -> Value {
 }
 
 /// The pod that a short form stands for, and what is expected of it.
-fn pod(mut short: Value) -> (Value, Option<Value>) {
+pub(crate) fn pod(mut short: Value) -> (Value, Option<Value>) {
     let fields = short.as_object_mut().expect("a pod is a map");
     let mut take = |key: &str| fields.remove(key);
     let expect = take("expect");

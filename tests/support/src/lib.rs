@@ -24,6 +24,7 @@ pub mod answer;
 pub mod case;
 pub mod cluster_list;
 pub mod command;
+pub mod course;
 pub mod exact;
 pub mod generate;
 pub mod golden;
