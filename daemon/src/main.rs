@@ -9,7 +9,6 @@ mod config;
 mod escape;
 mod explain;
 mod failure;
-mod input;
 mod load;
 mod notes;
 mod output;
@@ -17,6 +16,7 @@ mod simulate;
 mod stopwatch;
 
 use args::{Cli, Command};
+use berth_daemon::input;
 use clap::Parser;
 use std::process::ExitCode;
 

@@ -7,6 +7,7 @@ use std::rc::Rc;
 /// A place in the input; unknown parts are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
+    /// `-` is stdin.
     pub file: Option<Rc<Path>>,
     /// From 1: which document of the file.
     pub document: Option<u32>,
