@@ -25,6 +25,7 @@ impl Place {
         }
     }
 
+    #[must_use]
     pub fn at_line(self, line: u32) -> Self {
         Self {
             line: Some(line),
@@ -33,6 +34,7 @@ impl Place {
     }
 
     /// The place of line `line`, from 1, of a text that begins here.
+    #[must_use]
     pub fn line_below(&self, line: u32) -> Self {
         let first = self.line.unwrap_or(1);
         self.clone()

@@ -509,7 +509,7 @@ fn b60_a_file_without_permission_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("closed.yaml");
     std::fs::write(&path, "a: b").expect("a file is written");
-    let nobody = std::fs::Permissions::from_mode(0);
+    let nobody = std::fs::Permissions::from_mode(0o000);
     std::fs::set_permissions(&path, nobody).expect("permissions are set");
     if std::fs::read(&path).is_ok() {
         // Of root nothing is kept.

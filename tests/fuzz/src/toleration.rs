@@ -35,7 +35,6 @@ pub fn run(bytes: &[u8]) {
         operator: own.text(&OPERATORS),
         value: own.value(),
         effect: own.text(&EFFECTS),
-        ..Toleration::default()
     });
     twin.agree_on(&pod);
 }
