@@ -6,7 +6,7 @@ use berth_core::id::PodId;
 use berth_core::intake::Intake;
 use berth_core::object::config::KubeSchedulerConfiguration;
 use berth_core::object::decode::Decoded;
-use berth_core::{Change, Detail};
+use berth_core::{Change, Detail, Quantity};
 use berth_test_support::object::object;
 use berth_test_support::replay::{Replay, VERDICTS};
 use berth_test_support::table_tests;
@@ -86,6 +86,53 @@ fn replay(nodes: &[&str]) -> Replay {
         replay.add("Node", &node(name));
     }
     replay
+}
+
+/// Each of a million letters, whatever they say.
+#[test]
+fn b14_texts_of_a_megabyte_are_answered() {
+    let (digits, zeros) = ("9".repeat(1_000_000), "0".repeat(1_000_000));
+    let saturated = Some(i64::MAX);
+    for (text, value) in [
+        (digits.clone(), saturated),
+        (format!("{digits}Ki"), saturated),
+        (format!("1{zeros}"), saturated),
+        (format!("{zeros}1"), Some(1)),
+        (format!(".{zeros}1"), Some(1)),
+        (format!("-.{zeros}1"), Some(-1)),
+        (format!("1e{zeros}3"), Some(1000)),
+        (format!("1E+{zeros}3"), Some(1000)),
+        (format!("1000e-{zeros}3"), Some(1)),
+        (format!("1e-{zeros}9000000000000000000"), Some(1)),
+        (format!("1e{zeros}9000000000000000000"), saturated),
+        (format!("-1e{zeros}9000000000000000000"), Some(i64::MIN)),
+        (format!("0e{zeros}9000000000000000000"), Some(0)),
+        // What one end says, the other takes back.
+        (format!("1{zeros}e-1000000"), Some(1)),
+        (format!(".{zeros}5e1000001"), Some(5)),
+        (format!("1e{digits}"), None),
+        (format!("1e-{digits}"), None),
+        ("e".repeat(1_000_000), None),
+        ("+".repeat(1_000_000), None),
+        (" ".repeat(1_000_000), None),
+    ] {
+        let read = Quantity::parse(&text).map(Quantity::value).ok();
+        let start = text.get(..20).unwrap_or(&text);
+        assert_eq!(read, value, "{start}..");
+    }
+}
+
+#[test]
+fn b30_a_scheduler_s_name_of_64_kilobytes_is_skipped_and_not_kept() {
+    let plain = of_kind("Pod", pod("plain", json!({})));
+    let mut objects = vec![of_kind("Node", node("n1")), plain];
+    let (intake, _) = load(&objects);
+    let without = intake.scheduler().state_hash();
+    let name = "a".repeat(65_536);
+    objects.push(of_kind("Pod", pod("p", json!({"schedulerName": name}))));
+    let (intake, pending) = load(&objects);
+    assert_eq!((pending.len(), intake.scheduler().pods().count()), (1, 1));
+    assert_eq!(intake.scheduler().state_hash(), without);
 }
 
 #[test]

@@ -11,6 +11,7 @@
 
 use berth_core::object::config::{
     ConfigError, ConfigErrors, Duration, KubeSchedulerConfiguration, KubeSchedulerProfile,
+    PluginArgs,
 };
 use berth_core::plugins::{Plugin, Point};
 use berth_core::profile::{DefaultConstraints, Profile, ScoringKind};
@@ -476,4 +477,23 @@ fn args_count_however_the_profile_was_decoded() {
     let profiles = config.profiles().expect("a valid configuration");
     let strategy = &profiles[0].args.scoring_strategy;
     assert_eq!(strategy.kind, ScoringKind::MostAllocated);
+}
+
+/// The derived function would leave args undecoded; it is not there to be called by mistake.
+#[test]
+fn a_configuration_is_decoded_with_its_args_whatever_calls_its_decoding() {
+    let json = json!({"apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration", "profiles": [{"pluginConfig": [{
+        "name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}]}]});
+    let value = serde_json::from_value(json.clone()).expect("any value");
+    let ways = [
+        KubeSchedulerConfiguration::deserialize(json.clone()).expect("decoded"),
+        serde_json::from_value(json.clone()).expect("decoded"),
+        serde_json::from_str(&json.to_string()).expect("decoded"),
+        KubeSchedulerConfiguration::from_value(value).expect("decoded"),
+    ];
+    for config in &ways {
+        let args = &config.profiles[0].plugin_config[0].args;
+        assert!(matches!(args, PluginArgs::NodeResourcesFit(_)), "{args:?}");
+    }
 }

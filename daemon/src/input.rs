@@ -14,9 +14,10 @@ mod tree;
 mod yaml;
 
 pub use place::{Place, Problem, Problems};
+pub use yaml::Whole;
 
 use berth_core::object::Object;
-use berth_core::object::decode::{Identity, identify};
+use berth_core::object::decode::{Identity, Kind, identify};
 use header::Header;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -37,15 +38,19 @@ pub struct Input {
     pub places: Vec<Place>,
     /// How often a kind that Berth does not take in occurs.
     pub other_kinds: BTreeMap<String, usize>,
+    /// What is wrong with them.
     pub problems: Problems,
     /// Documents that hold something, if only an empty List.
     documents: usize,
 }
 
 /// Reads a configuration's file.
-pub fn read_config(file: &Path) -> Result<yaml::Whole, Problem> {
+///
+/// # Errors
+/// A file that cannot be read, is too large, or is neither YAML nor JSON.
+pub fn read_config(file: &Path) -> Result<Whole, Problem> {
     let text = bytes::read_file(file, CONFIG_BYTES_MAX)?;
-    yaml::Whole::read(Place::file(file), text)
+    Whole::read(Place::file(file), text)
 }
 
 /// Reads a whole file as it is.
@@ -92,15 +97,40 @@ impl Input {
 
     fn read_text(&mut self, name: &Path, text: Result<String, Problem>) {
         match text {
-            Ok(text) if json::is_json(&text) => json::read(self, &Rc::from(name), &text),
-            Ok(text) => yaml::read(self, &Rc::from(name), &text),
+            Ok(text) => self.add_text(name, &text),
             Err(problem) => self.problems.push(problem),
         }
     }
 
+    /// Reads a text as if it stood in the file `name`: JSON if it looks like it, else YAML.
+    pub fn add_text(&mut self, name: &Path, text: &str) {
+        let name = Rc::from(name);
+        if json::is_json(text) {
+            json::read(self, &name, text);
+        } else {
+            yaml::read(self, &name, text);
+        }
+    }
+
     /// What a header says the object is; `None` if that is nothing that is read, which is counted
-    /// or told.
-    fn identify(&mut self, place: &Place, header: &Header) -> Option<Identity> {
+    /// or told. `entry_kind` is what the List around the object says of it.
+    fn identify(
+        &mut self,
+        place: &Place,
+        header: &Header,
+        entry_kind: Option<&'static Kind>,
+    ) -> Option<Identity> {
+        if let Some((field, given, expected)) = entry_kind.and_then(|kind| header.clash(kind)) {
+            let message =
+                format!("{given:?} in a list of {expected}; write {expected} or leave it out");
+            self.problems.push(Problem {
+                place: place.clone(),
+                object: header.describe(),
+                field: Some(field.to_owned()),
+                message,
+            });
+            return None;
+        }
         let (field, message) = match (&header.api_version, &header.kind) {
             (Some(api_version), Some(kind)) => match identify(api_version, kind) {
                 Identity::Foreign => {

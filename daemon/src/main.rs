@@ -9,7 +9,6 @@ mod config;
 mod escape;
 mod explain;
 mod failure;
-mod input;
 mod load;
 mod notes;
 mod output;
@@ -19,6 +18,7 @@ mod trace;
 mod world;
 
 use args::{Cli, Command};
+use berth_daemon::input;
 use clap::Parser;
 use std::process::ExitCode;
 

@@ -243,7 +243,7 @@ fn equal<T: PartialEq + Debug>(naive: &T, engine: &T) -> Result<(), String> {
 }
 
 /// Of lists by node only what differs is told.
-fn same_records(naive: &DecisionRecord, engine: &DecisionRecord) -> Result<(), String> {
+pub fn same_records(naive: &DecisionRecord, engine: &DecisionRecord) -> Result<(), String> {
     if naive == engine {
         return Ok(());
     }

@@ -42,58 +42,81 @@ pub const DEFAULT_SCHEDULER_NAME: &str = "default-scheduler";
 /// A scheduler's configuration.
 ///
 /// `Option` marks what is filled in by [`defaulted`](Self::defaulted) and may be set to zero.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, remote = "Self")]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct KubeSchedulerConfiguration {
     /// Always `kubescheduler.config.k8s.io/v1`.
     pub api_version: ApiVersion,
     /// How the API server is reached.
-    #[serde(default, deserialize_with = "nullable")]
     pub client_connection: ClientConnection,
     /// Whether followers leave their caches empty.
+    pub delay_cache_until_active: bool,
+    /// Whether lock contention is profiled.
+    pub enable_contention_profiling: Option<bool>,
+    /// Whether profiles are served.
+    pub enable_profiling: Option<bool>,
+    /// Other processes that are asked over HTTP.
+    pub extenders: Vec<Extender>,
+    /// Always `KubeSchedulerConfiguration`.
+    pub kind: ConfigurationKind,
+    /// How one scheduler of several is made the active one.
+    pub leader_election: LeaderElection,
+    /// Number of workers.
+    pub parallelism: Option<i32>,
+    /// Percentage of feasible nodes after which the search ends; 0 adapts to the cluster.
+    pub percentage_of_nodes_to_score: Option<i32>,
+    /// First back-off of a pod that failed, in seconds.
+    pub pod_initial_backoff_seconds: Option<i64>,
+    /// Longest back-off of a pod, in seconds.
+    pub pod_max_backoff_seconds: Option<i64>,
+    /// What pods are scheduled by, chosen by their schedulerName.
+    pub profiles: Vec<KubeSchedulerProfile>,
+}
+
+/// The same fields with their encoding. It is apart, so that there is one way to decode a
+/// configuration from outside: the one that reads the args too.
+#[derive(Deserialize, Serialize)]
+#[serde(
+    rename_all = "camelCase",
+    deny_unknown_fields,
+    remote = "KubeSchedulerConfiguration"
+)]
+struct Fields {
+    api_version: ApiVersion,
+    #[serde(default, deserialize_with = "nullable")]
+    client_connection: ClientConnection,
     #[serde(
         default,
         deserialize_with = "nullable",
         skip_serializing_if = "is_false"
     )]
-    pub delay_cache_until_active: bool,
-    /// Whether lock contention is profiled.
+    delay_cache_until_active: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub enable_contention_profiling: Option<bool>,
-    /// Whether profiles are served.
+    enable_contention_profiling: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub enable_profiling: Option<bool>,
-    /// Other processes that are asked over HTTP.
+    enable_profiling: Option<bool>,
     #[serde(
         default,
         deserialize_with = "nullable_list",
         skip_serializing_if = "Vec::is_empty"
     )]
-    pub extenders: Vec<Extender>,
-    /// Always `KubeSchedulerConfiguration`.
-    pub kind: ConfigurationKind,
-    /// How one scheduler of several is made the active one.
+    extenders: Vec<Extender>,
+    kind: ConfigurationKind,
     #[serde(default, deserialize_with = "nullable")]
-    pub leader_election: LeaderElection,
-    /// Number of workers.
+    leader_election: LeaderElection,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parallelism: Option<i32>,
-    /// Percentage of feasible nodes after which the search ends; 0 adapts to the cluster.
+    parallelism: Option<i32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub percentage_of_nodes_to_score: Option<i32>,
-    /// First back-off of a pod that failed, in seconds.
+    percentage_of_nodes_to_score: Option<i32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pod_initial_backoff_seconds: Option<i64>,
-    /// Longest back-off of a pod, in seconds.
+    pod_initial_backoff_seconds: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pod_max_backoff_seconds: Option<i64>,
-    /// What pods are scheduled by, chosen by their schedulerName.
+    pod_max_backoff_seconds: Option<i64>,
     #[serde(
         default,
         deserialize_with = "nullable_list",
         skip_serializing_if = "Vec::is_empty"
     )]
-    pub profiles: Vec<KubeSchedulerProfile>,
+    profiles: Vec<KubeSchedulerProfile>,
 }
 
 /// Decodes any value first and the fields from it, as kube-scheduler goes from YAML through JSON:
@@ -107,7 +130,7 @@ impl<'de> Deserialize<'de> for KubeSchedulerConfiguration {
 
 impl Serialize for KubeSchedulerConfiguration {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Self::serialize(self, serializer)
+        Fields::serialize(self, serializer)
     }
 }
 
@@ -183,7 +206,7 @@ impl KubeSchedulerConfiguration {
     /// # Errors
     /// The first field that cannot be read, with its path.
     pub fn from_value(value: Value) -> Result<Self, ConfigError> {
-        let mut config = Self::deserialize(value).map_err(|error| ConfigError {
+        let mut config = Fields::deserialize(value).map_err(|error| ConfigError {
             field: error.field,
             problem: error.problem,
         })?;
@@ -191,7 +214,8 @@ impl KubeSchedulerConfiguration {
         Ok(config)
     }
 
-    /// Reads args that were decoded apart from the configuration as those of their plugins.
+    /// Reads args that stand undecoded as those of their plugins: all that were just read, and those
+    /// of profiles that a caller put together.
     fn decode_args(&mut self) -> Result<(), ConfigError> {
         for (index, profile) in self.profiles.iter_mut().enumerate() {
             for (place, config) in profile.plugin_config.iter_mut().enumerate() {

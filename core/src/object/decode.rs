@@ -6,6 +6,7 @@
 
 mod document;
 mod kind;
+mod maps;
 
 pub use super::value::{Value, ValueError};
 pub(super) use kind::row;
@@ -17,6 +18,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use document::{Document, Header, Item, subject, take_items};
+use maps::Maps;
 use serde::de::DeserializeSeed;
 use serde::{Deserialize, Deserializer};
 
@@ -37,6 +39,7 @@ where
 }
 
 fn object<'de, D: Deserializer<'de>>(kind: &'static Kind, d: D) -> Result<Object, D::Error> {
+    let d = Maps(d);
     Ok(match kind.name {
         "Node" => Object::Node(Box::deserialize(d)?),
         "Pod" => Object::Pod(Box::deserialize(d)?),

@@ -4,17 +4,16 @@ const MINUTE: i64 = 60;
 const HOUR: i64 = 3_600;
 const DAY: i64 = 86_400;
 const NANOS: i64 = 1_000_000_000;
+/// Go's parser takes a zone of 24 hours and one of 60 minutes, as some people write them.
+const ZONE_HOUR_MAX: i64 = 24;
+const ZONE_MINUTE_MAX: i64 = 60;
 
 /// Nanoseconds since 1970 of an RFC 3339 time, such as `2000-01-01T00:00:00Z`; `None` if it is none.
+///
+/// Mirrors `time.Parse(time.RFC3339, ..)` of Go, of which the forms that no API server writes
+/// (an hour of one digit, a comma before the fraction) are refused.
 pub fn parse_time(text: &str) -> Option<i64> {
-    let number = |from: usize, to: usize| -> Option<i64> {
-        let digits = text.get(from..to)?;
-        if digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            digits.parse().ok()
-        } else {
-            None
-        }
-    };
+    let number = |from: usize, to: usize| digits(text, from, to);
     let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
     let bytes = text.as_bytes();
     if !marks.iter().all(|(at, mark)| bytes.get(*at) == Some(mark)) {
@@ -22,23 +21,29 @@ pub fn parse_time(text: &str) -> Option<i64> {
     }
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
     let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-    let is_date = (1..=12).contains(&month) && (1..=31).contains(&day);
-    if !is_date || hour > 23 || minute > 59 || second > 60 {
+    let is_date = (1..=12).contains(&month) && (1..=last_day(year, month)).contains(&day);
+    if !is_date || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
     let mut rest = text.get(19..)?;
     let mut nanos = 0;
     if let Some(fraction) = rest.strip_prefix('.') {
-        let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
-        let read = fraction.get(..digits.min(9))?;
+        let count = fraction.bytes().take_while(u8::is_ascii_digit).count();
+        if count == 0 {
+            return None;
+        }
+        let read = fraction.get(..count.min(9))?;
         let unit = 10_i64.checked_pow(9_u32.checked_sub(read.len() as u32)?)?;
         nanos = total(&[(read.parse().ok()?, unit)])?;
-        rest = fraction.get(digits..)?;
+        rest = fraction.get(count..)?;
     }
     let offset = match rest.as_bytes() {
         [b'Z'] => 0,
         [sign @ (b'+' | b'-'), _, _, b':', _, _] => {
-            let (hour, minute) = (rest.get(1..3)?.parse().ok()?, rest.get(4..6)?.parse().ok()?);
+            let (hour, minute) = (digits(rest, 1, 3)?, digits(rest, 4, 6)?);
+            if hour > ZONE_HOUR_MAX || minute > ZONE_MINUTE_MAX {
+                return None;
+            }
             let sign = if *sign == b'+' { 1 } else { -1 };
             total(&[(hour, HOUR), (minute, MINUTE)])?.checked_mul(sign)?
         }
@@ -52,6 +57,24 @@ pub fn parse_time(text: &str) -> Option<i64> {
         (offset, -1),
     ])?;
     total(&[(seconds, NANOS), (nanos, 1)])
+}
+
+/// The number in a part of the text, if that is digits alone.
+fn digits(text: &str, from: usize, to: usize) -> Option<i64> {
+    let digits = text.get(from..to)?;
+    let are_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+    are_digits.then(|| digits.parse().ok()).flatten()
+}
+
+/// The last day of a month from 1 to 12.
+fn last_day(year: i64, month: i64) -> i64 {
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    match month {
+        2 if is_leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
 }
 
 /// The sum of so many of each unit; `None` beyond the ends of the type.
@@ -90,6 +113,7 @@ mod tests {
         assert_eq!(seconds("2024-02-29T12:00:00+02:00"), Some(1_709_200_800));
         assert_eq!(seconds("1999-12-31T23:59:59Z"), Some(946_684_799));
         assert_eq!(seconds("1969-12-31T23:30:01-00:30"), Some(1));
+        assert_eq!(seconds("1970-01-02T01:00:00+24:60"), Some(0));
         assert_eq!(parse_time("1970-01-01T00:00:00.5Z"), Some(500_000_000));
         let most_digits = parse_time("1970-01-01T00:00:00.1234567899Z");
         assert_eq!(most_digits, Some(123_456_789));
@@ -98,6 +122,15 @@ mod tests {
             "yesterday",
             "2000-13-01T00:00:00Z",
             "2000-01-01T00:00:00",
+            "2000-01-01T00:00:60Z",
+            "2000-02-30T00:00:00Z",
+            "1900-02-29T00:00:00Z",
+            "2000-01-01T00:00:00.Z",
+            // Each part of a zone is two digits, within Go's ranges.
+            "2000-01-01T00:00:00+-1:00",
+            "2000-01-01T00:00:00+01:+1",
+            "2000-01-01T00:00:00+25:00",
+            "2000-01-01T00:00:00+00:61",
         ] {
             assert_eq!(parse_time(text), None, "{text}");
         }

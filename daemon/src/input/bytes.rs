@@ -52,6 +52,13 @@ fn walk(folder: &Path, above: &mut Vec<PathBuf>, files: &mut Vec<PathBuf>) -> Re
             .is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known));
         match fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => walk(&path, above, files)?,
+            // A pipe in a folder has nobody at its other end: reading it would wait for ever.
+            Ok(metadata) if has_ending && !metadata.is_file() => {
+                return Err(problem(
+                    &path,
+                    "is no file; name it with -f if it is to be read",
+                ));
+            }
             // What cannot be looked at is told when it is read.
             _ if has_ending => files.push(path),
             _ => {}

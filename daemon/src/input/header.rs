@@ -37,11 +37,25 @@ impl Header {
     /// The header with the kind that the List around the object says: the API server leaves out
     /// the kind of a `PodList`'s pods.
     pub fn or_kind(mut self, kind: Option<&'static Kind>) -> Self {
-        if let (None, Some(kind)) = (&self.kind, kind) {
-            self.kind = Some(kind.name.to_owned());
-            self.api_version = Some(kind.api_version.to_owned());
+        if let Some(kind) = kind {
+            self.kind.get_or_insert_with(|| kind.name.to_owned());
+            self.api_version
+                .get_or_insert_with(|| kind.api_version.to_owned());
         }
         self
+    }
+
+    /// The field in which the object says something else than the List around it, what it says, and
+    /// what the List does.
+    pub fn clash(&self, kind: &'static Kind) -> Option<(&'static str, &str, &'static str)> {
+        let fields = [
+            ("kind", self.kind.as_deref(), kind.name),
+            ("apiVersion", self.api_version.as_deref(), kind.api_version),
+        ];
+        fields.into_iter().find_map(|(field, given, expected)| {
+            let given = given?;
+            (given != expected).then_some((field, given, expected))
+        })
     }
 
     /// Kind and name as far as known, to be told in a message.

@@ -155,7 +155,7 @@ fn read_shallow<'a>(
         metadata: shallow.metadata,
     };
     let header = header.or_kind(entry_kind);
-    match input.identify(place, &header) {
+    match input.identify(place, &header, entry_kind) {
         Some(Identity::Known(kind)) => {
             let object = check_keys(raw).and_then(|()| decode::text(kind, raw));
             let object = object.map_err(|error| {

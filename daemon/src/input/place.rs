@@ -7,6 +7,7 @@ use std::rc::Rc;
 /// A place in the input; unknown parts are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
+    /// `-` is stdin.
     pub file: Option<Rc<Path>>,
     /// From 1: which document of the file.
     pub document: Option<u32>,
@@ -24,6 +25,7 @@ impl Place {
         }
     }
 
+    #[must_use]
     pub fn at_line(self, line: u32) -> Self {
         Self {
             line: Some(line),
@@ -32,6 +34,7 @@ impl Place {
     }
 
     /// The place of line `line`, from 1, of a text that begins here.
+    #[must_use]
     pub fn line_below(&self, line: u32) -> Self {
         let first = self.line.unwrap_or(1);
         self.clone()

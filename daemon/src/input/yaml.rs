@@ -115,6 +115,9 @@ pub struct Whole {
 
 impl Whole {
     /// Reads the text that stands at `place`.
+    ///
+    /// # Errors
+    /// A text that is no YAML, with the line.
     pub fn read(place: Place, text: String) -> Result<Self, Problem> {
         match parse(&text) {
             Ok(tree) => Ok(Self { place, text, tree }),
@@ -187,7 +190,7 @@ fn read_object(
         return input.problems.add(place.clone(), "expected an object");
     }
     let header = Header::of(tree).or_kind(entry_kind);
-    match input.identify(place, &header) {
+    match input.identify(place, &header, entry_kind) {
         Some(Identity::Known(kind)) => {
             let object = decode::tree(kind, tree.value(document.text));
             let object = object.map_err(|error| {

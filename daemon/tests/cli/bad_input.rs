@@ -6,7 +6,7 @@ use crate::run::{berth, simulate_text};
 type Row<'a> = (&'a str, &'a str, &'a [u8], &'a str);
 
 /// Each of them alone ends the command with 2 and these words.
-const ROWS: [Row<'_>; 34] = [
+const ROWS: [Row<'_>; 39] = [
     ("B52", "empty.yaml", b"", "no objects in "),
     ("B52", "comments.yaml", b"# one\n# two\n", "no objects in "),
     ("B52", "marker.yaml", b"---\n---\n", "no objects in "),
@@ -83,6 +83,36 @@ const ROWS: [Row<'_>; 34] = [
         "beta.yaml",
         b"apiVersion: apps/v1beta1\nkind: Deployment\n",
         "beta.yaml:1 (document 1): Deployment: apiVersion: \"apps/v1beta1\"",
+    ),
+    (
+        "B54",
+        "binary.yaml",
+        b"apiVersion: v1\nkind: Node\nmetadata:\n  name: a\n  labels: {x: !!binary \"?\"}\n",
+        "binary.yaml:5 (document 1): column ",
+    ),
+    (
+        "B54",
+        "latin1.yaml",
+        b"apiVersion: v1\nkind: Node\nmetadata:\n  name: a\n  labels: {x: !!binary 5A==}\n",
+        "latin1.yaml:5 (document 1): column ",
+    ),
+    (
+        "B57",
+        "foreign.yaml",
+        b"apiVersion: v1\nkind: PodList\nitems:\n- kind: Node\n  metadata: {name: a}\n",
+        "foreign.yaml:4 (document 1, item 1): Node a: kind: \"Node\" in a list of Pod",
+    ),
+    (
+        "B57",
+        "foreign.json",
+        b"{\"apiVersion\":\"v1\",\"kind\":\"PodList\",\"items\":[\n{\"apiVersion\":\"v2\"}]}",
+        "foreign.json:2 (document 1, item 1): Pod: apiVersion: \"v2\" in a list of v1",
+    ),
+    (
+        "B57",
+        "shape.json",
+        b"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\n\"spec\":[]}",
+        "shape.json:2 (document 1): Pod: spec: invalid type: list, expected a map",
     ),
     ("B57", "text.yaml", b"just text\n", "text.yaml:1 (document 1): expected an object"),
     ("B57", "list.yaml", b"- a\n- b\n", "list.yaml:1 (document 1): expected an object"),
@@ -281,6 +311,12 @@ fn b52_b53_b54_b57_odd_but_right_input_is_taken() {
             "apiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {<<: {x: a}, y: b}}\n",
             1,
         ),
+        // A text that is given as base64, as to kubectl.
+        (
+            "binary.yaml",
+            "apiVersion: v1\nkind: Node\nmetadata: {name: !!binary YQ==, labels: {x: !!binary Yg==}}\n",
+            1,
+        ),
         (
             "hash.yaml",
             "apiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {hash: 2e848593}}\n",
@@ -448,6 +484,69 @@ fn b60_devices_links_and_folders_that_do_not_end_are_refused() {
         assert_eq!(run.code, 2, "{file}");
         assert!(run.stderr.contains(told), "{file}: {}", run.stderr);
     }
+}
+
+/// Its reading fails, whoever asks.
+#[test]
+#[cfg(target_os = "linux")]
+fn b60_a_file_that_cannot_be_read_is_named() {
+    let run = berth(&["simulate", "-f", "/proc/self/mem"]);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr.starts_with("error: /proc/self/mem: "),
+        "{}",
+        run.stderr
+    );
+    let run = berth(&["config", "check", "--config", "/proc/self/mem"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("/proc/self/mem: "), "{}", run.stderr);
+}
+
+#[test]
+#[cfg(unix)]
+fn b60_a_file_without_permission_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("closed.yaml");
+    std::fs::write(&path, "a: b").expect("a file is written");
+    let nobody = std::fs::Permissions::from_mode(0o000);
+    std::fs::set_permissions(&path, nobody).expect("permissions are set");
+    if std::fs::read(&path).is_ok() {
+        // Of root nothing is kept.
+        return;
+    }
+    let run = berth(&["simulate", "-f", path.to_str().expect("the path is UTF-8")]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("closed.yaml: "), "{}", run.stderr);
+}
+
+/// As `-f <(kubectl get ..)` makes one.
+#[test]
+#[cfg(unix)]
+fn b60_a_pipe_is_read_when_it_is_named_and_refused_in_a_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("pipe.yaml");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.expect("mkfifo runs").success());
+
+    let in_folder = folder.path().to_str().expect("the path is UTF-8");
+    let run = berth(&["simulate", "-f", in_folder]);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr
+            .contains("pipe.yaml: is no file; name it with -f"),
+        "{}",
+        run.stderr
+    );
+
+    let file = path.to_str().expect("the path is UTF-8").to_owned();
+    let writer = std::thread::spawn(move || std::fs::write(path, HALF_BAD));
+    let run = berth(&["simulate", "-f", &file, "--skip-invalid", "-o", "csv"]);
+    writer.join().expect("no panic").expect("the pipe is read");
+    assert_eq!(
+        run.stdout,
+        "pod,result,node,message\ndefault/good,scheduled,n1,\n"
+    );
 }
 
 #[test]

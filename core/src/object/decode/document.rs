@@ -66,6 +66,19 @@ impl Header {
         ))
     }
 
+    /// Whether an item of a list of this kind says the same of itself, or nothing.
+    fn is_of_list(&self, kind: &Kind) -> Result<(), ValueError> {
+        for (field, given, expected) in [
+            ("kind", &self.kind, kind.name),
+            ("apiVersion", &self.api_version, kind.api_version),
+        ] {
+            if let Some(given) = given {
+                agree(field, given, expected)?;
+            }
+        }
+        Ok(())
+    }
+
     /// What to say of a document that is no object of a known kind.
     fn verdict(self, fields: &Fields) -> Decoded {
         let refused = |kind: &str, field: &str, problem| {
@@ -145,7 +158,7 @@ impl<'de> Visitor<'de> for Document {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Item, A::Error> {
         let read = |object| Item::Read(Decoded::Object(Box::new(object)));
         if let Some(kind) = self.inherited {
-            return object(kind, MapAccessDeserializer::new(map)).map(read);
+            return object(kind, MapAccessDeserializer::new(Entry { map, kind })).map(read);
         }
         let mut header = Header::default();
         let mut before = Fields::new();
@@ -197,14 +210,19 @@ fn list<'de, A: MapAccess<'de>>(
         }
     }
     let items = items.into_iter().enumerate();
-    let items = items.map(|(index, item)| match (item, kind) {
-        // The kind stood behind the items.
-        (Item::Kept(Header { kind: None, .. }, fields), Some(kind)) => {
-            object(kind, Value::Map(fields))
-                .map(|object| Decoded::Object(Box::new(object)))
-                .map_err(|error| error.below(Segment::Index(index)))
-        }
-        (item, _) => Ok(item.into_decoded()),
+    let items = items.map(|(index, item)| {
+        let item = match (item, kind) {
+            // The kind stood behind the items.
+            (Item::Kept(header, fields), Some(kind)) => header
+                .is_of_list(kind)
+                .and_then(|()| object(kind, Value::Map(fields)))
+                .map(|object| Decoded::Object(Box::new(object))),
+            (Item::Read(Decoded::Object(object)), Some(kind)) => {
+                agree("kind", object.kind(), kind.name).map(|()| Decoded::Object(object))
+            }
+            (item, _) => Ok(item.into_decoded()),
+        };
+        item.map_err(|error| error.below(Segment::Index(index)))
     });
     items
         .collect::<Result<_, ValueError>>()
@@ -253,6 +271,54 @@ impl<'de> Visitor<'de> for Items {
             items.push(item);
         }
         Ok(items)
+    }
+}
+
+/// Whether an item says what its list says.
+fn agree(field: &str, given: &str, expected: &str) -> Result<(), ValueError> {
+    if given == expected {
+        return Ok(());
+    }
+    Err(ValueError {
+        field: field.to_owned(),
+        problem: format!(
+            "{} in a list of {expected}; write {expected} or leave it out",
+            Quoted(given)
+        ),
+    })
+}
+
+/// The fields of an item whose list says its kind.
+struct Entry<A> {
+    map: A,
+    kind: &'static Kind,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entry<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        while let Some(key) = self.map.next_key::<String>()? {
+            let expected = match key.as_str() {
+                "kind" => self.kind.name,
+                "apiVersion" => self.kind.api_version,
+                _ => {
+                    let key: StringDeserializer<A::Error> = key.into_deserializer();
+                    return seed.deserialize(key).map(Some);
+                }
+            };
+            if let Some(given) = self.map.next_value::<Option<String>>()? {
+                agree(&key, &given, expected).map_err(A::Error::custom)?;
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.map.next_value_seed(seed)
     }
 }
 

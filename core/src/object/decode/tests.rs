@@ -77,6 +77,37 @@ fn b57_lists_are_read_whatever_says_the_kind_of_their_items() {
 }
 
 #[test]
+fn b57_an_item_is_of_its_list_s_kind() {
+    let fine = r#"{"kind": "Pod", "metadata": {"name": "a"}}"#;
+    let fine_too = r#"{"apiVersion": "v1", "metadata": {"name": "a"}, "kind": null}"#;
+    let wrong = [
+        r#"{"kind": "Node", "metadata": {"name": "a"}}"#,
+        r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}"#,
+        r#"{"apiVersion": "v2", "metadata": {"name": "a"}}"#,
+        r#"{"apiVersion": "x.io/v1", "kind": "Own", "metadata": {"name": "a"}}"#,
+        r#"{"kind": 7, "metadata": {"name": "a"}}"#,
+    ];
+    // Whether the list's kind comes before its items or behind them.
+    let lists = |item: &str| {
+        [
+            format!(r#"{{"apiVersion": "v1", "kind": "PodList", "items": [{item}]}}"#),
+            format!(r#"{{"apiVersion": "v1", "items": [{item}], "kind": "PodList"}}"#),
+        ]
+    };
+    for text in [fine, fine_too].into_iter().flat_map(lists) {
+        assert_eq!(names(read(&text)), ["a"], "{text}");
+    }
+    for text in wrong.into_iter().flat_map(lists) {
+        assert!(serde_json::from_str::<Decoded>(&text).is_err(), "{text}");
+        let value = serde_json::from_str(&text).unwrap();
+        let Decoded::List(items) = Decoded::from_value(value) else {
+            panic!("no list: {text}");
+        };
+        assert!(matches!(items[..], [Decoded::Refused(_)]), "{items:?}");
+    }
+}
+
+#[test]
 fn b57_a_missing_or_old_api_version_names_the_right_one() {
     let old = refused(read(
         r#"{"apiVersion": "apps/v1beta1", "kind": "Deployment", "metadata": {"name": "web"}}"#,
@@ -145,4 +176,33 @@ fn one_unreadable_object_does_not_hide_the_others() {
     assert_eq!(first.field, "spec.containers[1].ports[0].hostPort");
     assert_eq!(refused(second).field, "metadata.labels.c");
     assert_eq!(names(third), ["c"]);
+}
+
+/// Derived visitors would take the elements for the fields in their order.
+#[test]
+fn a_list_does_not_pass_for_a_map() {
+    for (kind, text) in [
+        ("Node", "[]"),
+        ("Pod", r#"{"spec": []}"#),
+        ("Pod", r#"{"metadata": ["a"]}"#),
+        ("Pod", r#"{"spec": {"containers": [["c"]]}}"#),
+        (
+            "Pod",
+            r#"{"spec": {"tolerations": [["a", "Exists", "", ""]]}}"#,
+        ),
+        ("Pod", r#"{"spec": {"affinity": [{"required": null}]}}"#),
+        ("Node", r#"{"status": {"images": [[["a:1"], 5]]}}"#),
+        ("Deployment", r#"{"spec": {"template": {"spec": []}}}"#),
+        ("Service", r#"{"spec": []}"#),
+    ] {
+        let stream = decode(kind, &mut serde_json::Deserializer::from_str(text));
+        let stream = stream.unwrap_err().to_string();
+        assert!(
+            stream.starts_with("invalid type: sequence"),
+            "{text}: {stream}"
+        );
+        let tree = decode(kind, serde_json::from_str::<Value>(text).unwrap());
+        let tree = tree.unwrap_err().problem;
+        assert!(tree.starts_with("invalid type: list"), "{text}: {tree}");
+    }
 }

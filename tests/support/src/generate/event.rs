@@ -159,7 +159,8 @@ fn others() -> impl Strategy<Value = Event> {
     ]
 }
 
-fn change_of_others() -> impl Strategy<Value = Event> {
+/// Namespaces, Services and owners that come, change or go.
+pub fn change_of_others() -> impl Strategy<Value = Event> {
     prop_oneof![
         12 => others(),
         1 => (0..2_u8).prop_map(|which| Event::RemoveNamespace { which }),

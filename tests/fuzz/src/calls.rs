@@ -1,0 +1,254 @@
+//! Sequences of C calls: a result for each, and nothing changed where it is not OK.
+
+use berth::{
+    BERTH_CHANGE_ADDED, BERTH_CHANGE_DELETED, BERTH_CHANGE_MODIFIED, berth_apply_json,
+    berth_counts_t, berth_decision_t, berth_evaluate, berth_explain_json, berth_find_node,
+    berth_find_pod, berth_last_error, berth_load_json, berth_loaded_t, berth_node_name,
+    berth_notes, berth_options_t, berth_result_t, berth_schedule_pod, berth_scheduler_create,
+    berth_scheduler_destroy, berth_scheduler_t, berth_state_hash,
+};
+use std::ffi::c_char;
+use std::ptr::{null, null_mut};
+
+use berth_result_t::{BERTH_RESULT_OK as OK, BERTH_RESULT_PANIC as PANIC};
+
+/// What a byte of a buffer that is not written keeps.
+const UNTOUCHED: u8 = 0xa5;
+
+/// One line a call: `L` and JSON loads it, `+`, `~`, `-` and JSON apply it, `p` and a name finds a
+/// pod, `n` a node, `e` and a number evaluates the pod of that id, `s` schedules it, `x` explains it;
+/// `N` asks for notes. A first line of `C` and a text is the configuration.
+pub fn run(bytes: &[u8]) {
+    let Ok(text) = str::from_utf8(bytes) else {
+        return;
+    };
+    let config = text.lines().next().and_then(|line| line.strip_prefix('C'));
+    let Some(calls) = Calls::new(config) else {
+        return;
+    };
+    for line in text.lines() {
+        calls.line(line);
+    }
+    calls.end();
+}
+
+/// A handle that is used by nobody else.
+struct Calls(*mut berth_scheduler_t);
+
+impl Calls {
+    fn new(config: Option<&str>) -> Option<Self> {
+        let options = berth_options_t {
+            size: size_of::<berth_options_t>(),
+            fidelity: 0,
+            ties: 0,
+            node_search: 0,
+            seed: 0,
+            nodes: 8,
+            pods: 16,
+        };
+        let (config, length) = config.map_or((null(), 0), |text| (text.as_ptr(), text.len()));
+        let mut handle = null_mut();
+        // SAFETY: all pointers are to what is alive here; the text is as long as said.
+        let result = unsafe {
+            berth_scheduler_create(&raw const options, config.cast(), length, &raw mut handle)
+        };
+        assert_ne!(result, PANIC);
+        assert_eq!(result == OK, !handle.is_null(), "{result:?}");
+        (result == OK).then_some(Self(handle))
+    }
+
+    fn line(&self, line: &str) {
+        let mut letters = line.chars();
+        let Some(call) = letters.next() else {
+            return;
+        };
+        let text = letters.as_str();
+        let id = text.trim().parse().unwrap_or(0);
+        let before = self.hash();
+        let result = match call {
+            'L' => self.load(text),
+            '+' => self.apply(BERTH_CHANGE_ADDED, text),
+            '~' => self.apply(BERTH_CHANGE_MODIFIED, text),
+            '-' => self.apply(BERTH_CHANGE_DELETED, text),
+            'p' => self.find(text, berth_find_pod),
+            'n' => self.find(text, berth_find_node),
+            'm' => self.name(id),
+            'e' => self.evaluate(id),
+            's' => self.schedule(id),
+            'x' => self.explain(id),
+            'N' => self.notes(),
+            _ => return,
+        };
+        assert_ne!(result, PANIC, "{line}");
+        if result != OK {
+            assert_eq!(self.hash(), before, "{result:?}: {line}");
+            assert!(!self.last_error().is_empty(), "{result:?}: {line}");
+        } else if !matches!(call, 'L' | '+' | '~' | '-' | 's') {
+            assert_eq!(self.hash(), before, "{line}");
+        }
+    }
+
+    fn hash(&self) -> u64 {
+        let mut hash = 0;
+        // SAFETY: the handle is alive, and so is where the hash goes.
+        assert_eq!(unsafe { berth_state_hash(self.0, &raw mut hash) }, OK);
+        hash
+    }
+
+    fn load(&self, json: &str) -> berth_result_t {
+        let mut loaded = berth_loaded_t {
+            size: size_of::<berth_loaded_t>(),
+            pending: 0,
+            skipped: 0,
+        };
+        // SAFETY: the handle is alive, the text is as long as said, the struct has its size.
+        unsafe { berth_load_json(self.0, json.as_ptr().cast(), json.len(), &raw mut loaded) }
+    }
+
+    fn apply(&self, change: i32, json: &str) -> berth_result_t {
+        let mut id = 0;
+        // SAFETY: the handle is alive, the text is as long as said, and so is where the id goes.
+        unsafe {
+            berth_apply_json(
+                self.0,
+                change,
+                json.as_ptr().cast(),
+                json.len(),
+                &raw mut id,
+            )
+        }
+    }
+
+    fn find(
+        &self,
+        name: &str,
+        find: unsafe extern "C" fn(
+            *mut berth_scheduler_t,
+            *const c_char,
+            usize,
+            *mut u32,
+        ) -> berth_result_t,
+    ) -> berth_result_t {
+        let mut id = 0;
+        // SAFETY: the handle is alive, the text is as long as said, and so is where the id goes.
+        unsafe { find(self.0, name.as_ptr().cast(), name.len(), &raw mut id) }
+    }
+
+    fn evaluate(&self, pod: u32) -> berth_result_t {
+        let mut counts = berth_counts_t {
+            size: size_of::<berth_counts_t>(),
+            outcome: 0,
+            rows: 0,
+            feasible: 0,
+            evaluated: 0,
+            scored: 0,
+        };
+        // SAFETY: the handle is alive, NULL stands for no array, the struct has its size.
+        let asked =
+            unsafe { berth_evaluate(self.0, pod, null_mut(), 0, null_mut(), 0, &raw mut counts) };
+        if asked != OK {
+            return asked;
+        }
+        let rows = counts.rows as usize;
+        let mut bits = vec![u64::MAX; rows.div_ceil(64)];
+        let mut scores = vec![i64::MIN; rows];
+        // SAFETY: the arrays have the lengths that are said; the rest is as above.
+        let result = unsafe {
+            berth_evaluate(
+                self.0,
+                pod,
+                bits.as_mut_ptr(),
+                bits.len(),
+                scores.as_mut_ptr(),
+                scores.len(),
+                &raw mut counts,
+            )
+        };
+        assert_eq!(result, OK);
+        let feasible: u32 = bits.iter().map(|word| word.count_ones()).sum();
+        assert_eq!(feasible, counts.feasible);
+        for (row, score) in scores.iter().enumerate() {
+            let is_feasible = bits[row / 64] >> (row % 64) & 1 == 1;
+            assert!(is_feasible || *score == 0, "node {row} has {score}");
+        }
+        result
+    }
+
+    fn schedule(&self, pod: u32) -> berth_result_t {
+        let mut decision = berth_decision_t {
+            size: size_of::<berth_decision_t>(),
+            outcome: 0,
+            node: 0,
+            feasible: 0,
+            evaluated: 0,
+        };
+        // SAFETY: the handle is alive, the struct has its size.
+        unsafe { berth_schedule_pod(self.0, pod, &raw mut decision) }
+    }
+
+    fn explain(&self, pod: u32) -> berth_result_t {
+        let (result, json) = text(|buffer, length, out| {
+            // SAFETY: the handle is alive, the buffer is as long as said.
+            unsafe { berth_explain_json(self.0, pod, buffer, length, out) }
+        });
+        if result == OK {
+            let record: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+            assert!(record.is_object(), "{json}");
+        }
+        result
+    }
+
+    fn name(&self, node: u32) -> berth_result_t {
+        text(|buffer, length, out| {
+            // SAFETY: the handle is alive, the buffer is as long as said.
+            unsafe { berth_node_name(self.0, node, buffer, length, out) }
+        })
+        .0
+    }
+
+    fn notes(&self) -> berth_result_t {
+        text(|buffer, length, out| {
+            // SAFETY: the handle is alive, the buffer is as long as said.
+            unsafe { berth_notes(self.0, buffer, length, out) }
+        })
+        .0
+    }
+
+    fn last_error(&self) -> String {
+        let (result, error) = text(|buffer, length, out| {
+            // SAFETY: the handle is alive, the buffer is as long as said.
+            unsafe { berth_last_error(self.0, buffer, length, out) }
+        });
+        assert_eq!(result, OK);
+        error
+    }
+
+    fn end(self) {
+        // SAFETY: the handle is alive, and is not used again.
+        assert_eq!(unsafe { berth_scheduler_destroy(self.0) }, OK);
+    }
+}
+
+/// A text of a function that hands one out, asked for its length, with a byte too little, and with
+/// one too many.
+fn text(
+    ask: impl Fn(*mut c_char, usize, *mut usize) -> berth_result_t,
+) -> (berth_result_t, String) {
+    let mut length = 0;
+    let result = ask(null_mut(), 0, &raw mut length);
+    if result != OK {
+        return (result, String::new());
+    }
+    let mut buffer = vec![UNTOUCHED; length + 1];
+    let mut written = 0;
+    if length > 0 {
+        let small = ask(buffer.as_mut_ptr().cast(), length - 1, &raw mut written);
+        assert_eq!(small, berth_result_t::BERTH_RESULT_SMALL_BUFFER);
+        assert_eq!(written, length);
+        assert!(buffer.iter().all(|byte| *byte == UNTOUCHED));
+    }
+    let result = ask(buffer.as_mut_ptr().cast(), length + 1, &raw mut written);
+    assert_eq!((result, written), (OK, length));
+    assert_eq!(buffer.pop(), Some(UNTOUCHED));
+    (result, String::from_utf8(buffer).expect("texts are UTF-8"))
+}
