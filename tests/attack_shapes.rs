@@ -166,6 +166,11 @@ mod within_the_limit {
     fn b21_spread_constraints_with_keys_of_their_own() {
         super::grows_linearly(50, super::b21_spread_constraints_with_keys_of_their_own);
     }
+
+    #[test]
+    fn b21_required_affinity_with_keys_of_its_own() {
+        super::grows_linearly(50, super::b21_required_affinity_with_keys_of_its_own);
+    }
 }
 
 /// More topology keys than a scheduler takes: refused, so there is no growth to look at.

@@ -18,10 +18,16 @@ pub(crate) mod kind {
     use super::Word;
     /// Pods of a namespace that a selector matches, per row: `[kind, namespace, selector..]`.
     pub(crate) const SPREAD: Word = 0;
-    /// Pods that match all of the terms, per domain: `[kind, key, term items..]`.
+    /// Pods that match the term, per domain: `[kind, key, term item]`.
     pub(crate) const GROUP: Word = 1;
     /// Pods that carry the term, per domain: `[kind, key, role, weight, term..]`.
     pub(crate) const CARRIED: Word = 2;
+    /// Pods that match all terms of a list, per domain: `[kind, key, id of the list]`, which holds a
+    /// reference to it.
+    pub(crate) const JOINT: Word = 3;
+    /// The list of a [`JOINT`], which it has in common with those of other keys: `[kind, term
+    /// items..]`. Counts nothing itself.
+    pub(crate) const LIST: Word = 4;
 }
 
 /// What a carried term means to the pod that carries it.
@@ -128,6 +134,14 @@ impl Terms {
         self.words(term).first().copied().unwrap_or(kind::SPREAD)
     }
 
+    /// The list that the record of a joint term holds a reference to.
+    pub(crate) fn list_of(&self, term: TermId) -> Option<TermId> {
+        match self.words(term) {
+            [kind::JOINT, _, list] => Some(TermId(*list)),
+            _ => None,
+        }
+    }
+
     /// Key whose domains are counted; `None`: rows are.
     pub(crate) fn key(&self, term: TermId) -> Option<KeyId> {
         self.entries.get(term.index())?.key
@@ -146,16 +160,22 @@ impl Terms {
         objects: &Objects,
         texts: &Texts,
     ) -> bool {
+        let match_all = |items| {
+            selector::items(items).all(|item| {
+                AffinityTermView::read(item)
+                    .is_some_and(|term| term.matches(class, true, objects, texts))
+            })
+        };
         match self.words(term) {
             [kind::SPREAD, namespace, selector @ ..] => {
                 *namespace == text_word(class.class.namespace)
                     && !class.class.has(flag::TERMINATING)
                     && selector::selects(selector, class.labels(), texts)
             }
-            [kind::GROUP, _, items @ ..] => selector::items(items).all(|item| {
-                AffinityTermView::read(item)
-                    .is_some_and(|term| term.matches(class, true, objects, texts))
-            }),
+            [kind::GROUP, _, item @ ..] => match_all(item),
+            [kind::JOINT, _, list] => {
+                match_all(self.words(TermId(*list)).get(1..).unwrap_or_default())
+            }
             _ => false,
         }
     }

@@ -21,6 +21,9 @@ impl Cluster {
             return Ok(term);
         }
         self.terms.set(term, None);
+        if let Some(list) = self.terms.list_of(term) {
+            self.terms.records.retain(list.0);
+        }
         let result = self.retain_key_of(term).and_then(|()| {
             if self.terms.kind(term) == kind::CARRIED {
                 self.terms.carried_version.count_up();
@@ -45,6 +48,9 @@ impl Cluster {
             self.terms.counts.clear(term.0);
             if let Some(key) = self.terms.key(term) {
                 self.topology.release(key);
+            }
+            if let Some(list) = self.terms.list_of(term) {
+                self.terms.records.release(list.0, &mut self.texts);
             }
         }
         self.terms.records.release(term.0, &mut self.texts);
@@ -71,7 +77,7 @@ impl Cluster {
     }
 
     fn retain_key_of(&mut self, term: TermId) -> Result<(), CapacityExceeded> {
-        if let [kind::GROUP | kind::CARRIED, label, ..] = *self.terms.words(term) {
+        if let [kind::GROUP | kind::JOINT | kind::CARRIED, label, ..] = *self.terms.words(term) {
             let key = self.retain_key(label)?;
             self.terms.set(term, Some(key));
         }

@@ -2,7 +2,7 @@
 //! feels.
 
 use super::{CONSTRAINT_WORDS, Constraint, GROUP_WORDS, HOSTNAME, List, PREFERRED_WORDS, groups};
-use crate::capacity::CapacityExceeded;
+use crate::capacity::{CapacityExceeded, TOPOLOGY_KEYS_MAX};
 use crate::class::{ClassView, Section};
 use crate::cluster::Cluster;
 use crate::cluster::term::{AffinityTermView, CarriedView, kind};
@@ -151,62 +151,95 @@ impl Cluster {
         class: ClassId,
         lengths: &mut [u32; 3],
     ) -> Result<(), CapacityExceeded> {
+        if let Some(list) = self.list_of_required(class)? {
+            let found = self.find_groups_of(class, Section::Affinity, 0, 0, Some(list), lengths);
+            // The groups hold it from here on.
+            self.release_term(list);
+            found?;
+        }
         for (section, list, sign) in [
-            (Section::Affinity, 0_usize, 0_i32),
             (Section::AntiAffinity, 1, 0),
             (Section::PreferredAffinity, 2, 1),
             (Section::PreferredAntiAffinity, 2, -1),
         ] {
-            let as_one_group = section == Section::Affinity;
-            let (mut at, first) = (0, self.live.scratch.len());
-            loop {
-                let words = self.classes.view(class).section(section);
-                let Some((item, rest)) = words.get(at..).and_then(selector::split_item) else {
-                    break;
-                };
-                at = words.len().saturating_sub(rest.len());
-                let (weight, term) = match item {
-                    [weight, term @ ..] if sign != 0 => (*weight, term),
-                    term => (0, term),
-                };
-                let label = term.first().copied().unwrap_or(0);
-                // One group a key: it holds all terms, so it is not written once for each.
-                let before = self.live.scratch.get(first..).unwrap_or_default();
-                if as_one_group
-                    && let Some(key) = self.topology.find(label)
-                    && groups(before).any(|(_, own)| own == key)
-                {
-                    continue;
+            self.find_groups_of(class, section, list, sign, None, lengths)?;
+        }
+        Ok(())
+    }
+
+    /// The class' terms of required affinity as one record; `None` without any.
+    fn list_of_required(&mut self, class: ClassId) -> Result<Option<TermId>, CapacityExceeded> {
+        let words = self.classes.view(class).section(Section::Affinity);
+        if words.is_empty() {
+            return Ok(None);
+        }
+        let (writer, texts) = (&mut self.writer, &mut self.texts);
+        let written = writer.number(kind::LIST);
+        if let Err(full) = written.and_then(|()| writer.copy(texts, words)) {
+            writer.clear(texts);
+            return Err(full);
+        }
+        self.intern_term().map(Some)
+    }
+
+    /// The groups of one section. With a `joint` list there is one a distinct key, of pods that match
+    /// all of it.
+    fn find_groups_of(
+        &mut self,
+        class: ClassId,
+        section: Section,
+        list: usize,
+        sign: i32,
+        joint: Option<TermId>,
+        lengths: &mut [u32; 3],
+    ) -> Result<(), CapacityExceeded> {
+        let mut at = 0;
+        let mut seen = [false; TOPOLOGY_KEYS_MAX as usize];
+        loop {
+            let words = self.classes.view(class).section(section);
+            let Some((item, rest)) = words.get(at..).and_then(selector::split_item) else {
+                break;
+            };
+            at = words.len().saturating_sub(rest.len());
+            let (weight, term) = match item {
+                [weight, term @ ..] if sign != 0 => (*weight, term),
+                term => (0, term),
+            };
+            let label = term.first().copied().unwrap_or(0);
+            let kind = joint.map_or(kind::GROUP, |_| kind::JOINT);
+            let written = self.writer.number(kind).and_then(|()| {
+                self.writer.copy(&mut self.texts, &[label])?;
+                if let Some(joint) = joint {
+                    return self.writer.number(joint.0);
                 }
-                let written = self.writer.number(kind::GROUP).and_then(|()| {
-                    self.writer.copy(&mut self.texts, &[label])?;
-                    if as_one_group {
-                        return self.writer.copy(&mut self.texts, words);
-                    }
-                    self.writer.number(term.len() as u32)?;
-                    self.writer.copy(&mut self.texts, term)
-                });
-                if let Err(full) = written {
-                    self.writer.clear(&mut self.texts);
-                    return Err(full);
-                }
-                let term = self.intern_term()?;
-                let key = self.terms.key(term).unwrap_or(KeyId(0));
-                let group: [u32; GROUP_WORDS] = [term.0, key.0];
-                let weight = sign.saturating_mul(weight.cast_signed()).cast_unsigned();
-                let preferred: [u32; PREFERRED_WORDS] = [term.0, key.0, weight];
-                let pushed = if sign == 0 {
-                    self.live.push(&group)
-                } else {
-                    self.live.push(&preferred)
-                };
-                if let Err(full) = pushed {
-                    self.release_term(term);
-                    return Err(full);
-                }
-                if let Some(length) = lengths.at_mut(list) {
-                    length.count_up();
-                }
+                self.writer.number(term.len() as u32)?;
+                self.writer.copy(&mut self.texts, term)
+            });
+            if let Err(full) = written {
+                self.writer.clear(&mut self.texts);
+                return Err(full);
+            }
+            let term = self.intern_term()?;
+            let key = self.terms.key(term).unwrap_or(KeyId(0));
+            let is_seen = seen.get_mut(key.index());
+            if is_seen.is_some_and(|seen| core::mem::replace(seen, joint.is_some())) {
+                self.release_term(term);
+                continue;
+            }
+            let group: [u32; GROUP_WORDS] = [term.0, key.0];
+            let weight = sign.saturating_mul(weight.cast_signed()).cast_unsigned();
+            let preferred: [u32; PREFERRED_WORDS] = [term.0, key.0, weight];
+            let pushed = if sign == 0 {
+                self.live.push(&group)
+            } else {
+                self.live.push(&preferred)
+            };
+            if let Err(full) = pushed {
+                self.release_term(term);
+                return Err(full);
+            }
+            if let Some(length) = lengths.at_mut(list) {
+                length.count_up();
             }
         }
         Ok(())
