@@ -1,0 +1,75 @@
+//! Changes that may help a waiting pod and that upstream tells nobody: such a pod waits for another
+//! event or for the 5-minute flush, there as here. Each row names what upstream's hints do not read.
+
+use super::Simulation;
+use crate::expected::{Expected, Place, as_pod, is_same};
+use berth_core::object::{Object, Pod};
+use berth_core::plugins::Plugin;
+
+impl Simulation {
+    /// Notes whom a change may have helped in silence. `old` and `new`: the object before and after.
+    pub(super) fn excuse(&mut self, old: Option<&Object>, new: Option<&Object>) {
+        let plugins = silent_for(old, new);
+        if plugins.is_empty() {
+            return;
+        }
+        for pod in self.pods.values_mut() {
+            let rejected = |plugin: &Plugin| pod.rejectors.contains(*plugin);
+            if pod.place == Place::Queued && plugins.iter().any(rejected) {
+                pod.excused = true;
+            }
+        }
+    }
+
+    /// Whether a pod may stay where it is although it fits, whatever happened.
+    pub(crate) fn is_always_excused(&self, pod: &Pod, expected: &Expected) -> bool {
+        let profile = self.setup.profile(&pod.spec.scheduler_name);
+        // `isFit` of noderesources/fit.go's hint asks for ignored resources too.
+        let ignores = profile.is_some_and(|profile| {
+            let args = &profile.args;
+            !args.ignored_resources.is_empty() || !args.ignored_resource_groups.is_empty()
+        });
+        let affinity = pod.spec.affinity.as_ref();
+        // The first of its kind may go anywhere; that the last other one has gone is no news.
+        let near = affinity.is_some_and(|own| {
+            let near = own.pod_affinity.as_ref();
+            near.is_some_and(|near| !near.required.is_empty())
+        });
+        ignores && expected.rejectors.contains(Plugin::NodeResourcesFit)
+            || near && expected.rejectors.contains(Plugin::InterPodAffinity)
+    }
+}
+
+/// Plugins that do not hear of a change which may lift their verdict.
+fn silent_for(old: Option<&Object>, new: Option<&Object>) -> Vec<Plugin> {
+    let (near, spread) = (Plugin::InterPodAffinity, Plugin::PodTopologySpread);
+    match (old, new) {
+        // Terms that select namespaces; default constraints that select by owner.
+        (_, Some(Object::Node(_))) if old.is_none() => Vec::new(),
+        // Terms of pods on a node that goes; `InterPodAffinity` registers no deletion of nodes.
+        (Some(Object::Node(_)), None) => vec![near],
+        (Some(Object::Node(before)), Some(Object::Node(after))) => {
+            // Terms of other pods than the waiting one; the node affinity that spreading honours.
+            if before.metadata.labels == after.metadata.labels {
+                Vec::new()
+            } else {
+                vec![near, spread]
+            }
+        }
+        (Some(Object::Pod(_)), Some(Object::Pod(_))) => {
+            let same = old.zip(new).is_some_and(|(old, new)| is_same(old, new));
+            let going = |object: Option<&Object>| {
+                let pod = object.and_then(as_pod);
+                pod.is_some_and(|pod| pod.metadata.deletion_timestamp.is_some())
+            };
+            // Spreading does not count pods that are going.
+            if same && !going(old) && going(new) {
+                vec![spread]
+            } else {
+                Vec::new()
+            }
+        }
+        (Some(Object::Pod(_)), None) | (None, Some(Object::Pod(_))) => Vec::new(),
+        _ => vec![near, spread],
+    }
+}
