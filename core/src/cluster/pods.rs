@@ -149,9 +149,7 @@ impl Cluster {
         };
         let class = self.intern_class(pod)?;
         let old = *self.pods.at(id);
-        let uid = pod.metadata.uid.as_str();
-        let is_same =
-            uid.is_empty() || old.uid == 0 || selector::word_of(&self.texts, uid) == Some(old.uid);
+        let is_same = !self.is_another(&old, pod);
         let row = if is_same && pod.spec.node_name.is_empty() && old.row != NONE {
             Some(old.row)
         } else {
@@ -167,8 +165,12 @@ impl Cluster {
         if old.state == PodState::Orphan {
             self.orphans.count_down();
         }
+        // One that was assumed on a node which went still waits for it: its binding may be written.
+        let waits = is_same && pod.spec.node_name.is_empty() && old.state == PodState::Orphan;
+        let node_name = if waits { old.node_name } else { node_name };
+        let given_back = if waits { 0 } else { old.node_name };
         release_texts(
-            &[old.namespace, old.name, old.uid, old.node_name, old.pin],
+            &[old.namespace, old.name, old.uid, given_back, old.pin],
             &mut self.texts,
         );
         self.release_class(old.class);
@@ -186,6 +188,12 @@ impl Cluster {
             self.set_pod_state(id.0, PodState::Assumed);
         }
         Ok(id)
+    }
+
+    /// Whether the object is another pod than the one of its name that is there, by their UIDs.
+    pub(crate) fn is_another(&self, old: &PodRow, pod: &Pod) -> bool {
+        let uid = pod.metadata.uid.as_str();
+        !uid.is_empty() && old.uid != 0 && selector::word_of(&self.texts, uid) != Some(old.uid)
     }
 
     pub(crate) fn remove_pod(&mut self, namespace: &str, name: &str) -> Result<PodId, ApplyError> {

@@ -171,7 +171,11 @@ fn refused(simulation: &Simulation, judged: &Judged<'_>, decision: &Decision) ->
     if record.rejected.is_none() {
         expected.insert(Plugin::NodeAffinity.name());
     }
-    let own: BTreeSet<&str> = decision.rejectors.iter().map(Plugin::name).collect();
+    let mut own: BTreeSet<&str> = decision.rejectors.iter().map(Plugin::name).collect();
+    // Terms by name narrow the search, which is told even if no node is left out by it.
+    if names_nodes(pod) && !expected.contains(Plugin::NodeAffinity.name()) {
+        own.remove(Plugin::NodeAffinity.name());
+    }
     ensure(own == expected, "rejectors", || {
         format!("{name} was rejected by {own:?}, by the twin by {expected:?}")
     })
@@ -234,4 +238,15 @@ pub(super) fn fits(shadow: &Cluster, judged: &Judged<'_>, node: &str) -> Result<
 fn has_terms(pod: &Pod) -> bool {
     let affinity = pod.spec.affinity.as_ref();
     affinity.is_some_and(|own| own.pod_anti_affinity.is_some())
+}
+
+/// Whether a pod's required node affinity names nodes.
+fn names_nodes(pod: &Pod) -> bool {
+    let affinity = pod.spec.affinity.as_ref();
+    let node = affinity.and_then(|own| own.node_affinity.as_ref());
+    let required = node.and_then(|own| own.required.as_ref());
+    required.is_some_and(|own| {
+        let mut terms = own.node_selector_terms.iter();
+        terms.any(|term| !term.match_fields.is_empty())
+    })
 }
