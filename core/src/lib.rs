@@ -93,6 +93,10 @@ pub mod intake;
 mod intern;
 #[cfg(feature = "objects")]
 pub mod object;
+/// Test-only; see the feature `planted-bugs`.
+#[cfg(feature = "objects")]
+#[cfg_attr(not(feature = "planted-bugs"), allow(dead_code))]
+mod planted;
 #[cfg(feature = "objects")]
 mod preemption;
 #[cfg(feature = "objects")]
@@ -113,6 +117,8 @@ mod toleration;
 #[cfg(feature = "alloc")]
 pub use node_set::NodeSet;
 pub use quantity::Quantity;
+#[cfg(feature = "planted-bugs")]
+pub use planted::{Bug, plant};
 #[cfg(feature = "objects")]
 pub use {
     capacity::{BYTES_MAX, Capacities, CapacityExceeded, TOPOLOGY_KEYS_MAX},

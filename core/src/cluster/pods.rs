@@ -6,6 +6,7 @@ use crate::class::{Class, Section, pin_of};
 use crate::id::{ClassId, PodId, ProfileId, TermId};
 use crate::intern::{Word, hash_pair, release_texts, text_word};
 use crate::object::Pod;
+use crate::planted::{self, Bug};
 use crate::scheduler::ApplyError;
 use crate::selector;
 use crate::table::{Count, Table, Vacant, occupy};
@@ -182,6 +183,12 @@ impl Cluster {
             entry.pin = pin;
             entry.state = PodState::Pending;
         }
+        if planted::is(Bug::CountedTwice)
+            && let Some(row) = row
+            && old.class == class
+        {
+            self.count(id.0, row, true);
+        }
         let assumed = is_same && old.row != NONE && node_name == 0;
         self.settle(id.0, row);
         if assumed {
@@ -193,7 +200,10 @@ impl Cluster {
     /// Whether the object is another pod than the one of its name that is there, by their UIDs.
     pub(crate) fn is_another(&self, old: &PodRow, pod: &Pod) -> bool {
         let uid = pod.metadata.uid.as_str();
-        !uid.is_empty() && old.uid != 0 && selector::word_of(&self.texts, uid) != Some(old.uid)
+        !uid.is_empty()
+            && !planted::is(Bug::UidIgnored)
+            && old.uid != 0
+            && selector::word_of(&self.texts, uid) != Some(old.uid)
     }
 
     pub(crate) fn remove_pod(&mut self, namespace: &str, name: &str) -> Result<PodId, ApplyError> {
@@ -239,6 +249,9 @@ impl Cluster {
         };
         if row != NONE {
             self.displace(pod.0);
+            if planted::is(Bug::FreedTwice) {
+                self.count(pod.0, row, false);
+            }
         }
         if state == PodState::Orphan {
             self.orphans.count_down();
@@ -367,11 +380,13 @@ impl Cluster {
         for port in self.links.values(ports) {
             if add {
                 self.port_counts.increment(port, row);
-            } else {
+            } else if !planted::is(Bug::PortKept) {
                 self.port_counts.decrement(port, row);
             }
         }
-        self.raise(class_id, row, add);
+        if add || !planted::is(Bug::TermKept) {
+            self.raise(class_id, row, add);
+        }
     }
 
     /// Pods of a node that goes keep its name, and wait for it.
@@ -418,7 +433,7 @@ impl Cluster {
 
     pub(super) fn adopt_orphans(&mut self, row: u32) {
         let name = self.nodes.at(row).name;
-        while self.orphans > 0 {
+        while self.orphans > 0 && !planted::is(Bug::PodsNotAdopted) {
             let Some(at) = self.waiting_for(name).next() else {
                 return;
             };

@@ -8,6 +8,7 @@ use crate::cycle::plan::Plan;
 use crate::cycle::{Probe, Verdict};
 use crate::decision::AttemptError;
 use crate::id::PodId;
+use crate::planted::{self, Bug};
 use crate::queue::Queue;
 use crate::table::Count;
 use core::cmp::{Ordering, Reverse};
@@ -62,7 +63,10 @@ impl Run<'_> {
         work.lower.clear();
         let pods = self.cluster.pods_on(row as usize);
         work.lower
-            .extend(pods.filter(|pod| self.queue.item(*pod).priority < own));
+            .extend(pods.filter(|pod| {
+                let priority = self.queue.item(*pod).priority;
+                priority < own || planted::is(Bug::EqualVictim) && priority == own
+            }));
         work.lower.reverse();
     }
 

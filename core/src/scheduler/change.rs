@@ -9,6 +9,7 @@ use crate::cluster::{PodRow, PodState};
 use crate::id::{ClassId, PodId};
 use crate::intern::{Word, release_texts, text_word};
 use crate::object::{Node, Pod, parse_time};
+use crate::planted::{self, Bug};
 use crate::queue::event::{Event, PodSide, Resource, Side, action};
 use crate::queue::hint::{Judge, is_binding};
 use crate::queue::{Item, Place, side};
@@ -132,13 +133,16 @@ impl Scheduler {
             of(old.unschedulable && !new.unschedulable, action::NODE_TAINT),
             of(!old.same_amounts(&new), action::NODE_ALLOCATABLE),
             of(old.labels.0 != new.labels.0, action::NODE_LABEL),
-            of(old.taints != new.taints, action::NODE_TAINT),
+            of(
+                old.taints != new.taints && !planted::is(Bug::TaintUnheard),
+                action::NODE_TAINT,
+            ),
             of(old.features != new.features, action::NODE_DECLARED_FEATURE),
         ]
     }
 
     pub(super) fn apply_pod(&mut self, change: Change, pod: &Pod) -> Result<(), ApplyError> {
-        let finished = pod.status.is_finished();
+        let finished = pod.status.is_finished() && !planted::is(Bug::FinishedKept);
         if change == Change::Added && finished {
             return Ok(());
         }
@@ -327,6 +331,9 @@ impl Scheduler {
     fn tell_removed(&mut self, id: PodId, row: &PodRow, before: &Item) {
         let is_assumed = row.state == PodState::Assumed || is_binding(before.place);
         let was_assigned = row.node_name != 0 && !is_binding(before.place);
+        if planted::is(Bug::LostWakeUp) {
+            return;
+        }
         if was_assigned || is_assumed {
             self.tell(gone(id, row.class));
         } else if before.status_nomination != 0 && self.is_ours(row.class) {

@@ -105,7 +105,7 @@ fn placed(
         format!("{name} was placed on {node}, which the twin refuses: {refusal:?}")
     })?;
     let fits = fits_beside(&simulation.shadow, judged, node)?;
-    ensure(fits, "I8", || {
+    ensure(fits != Some(false), "I8", || {
         format!("{name} was placed on {node}, in the room of a pod nominated to it")
     })?;
     let scored = decision.is_scored()
@@ -152,7 +152,7 @@ fn refused(simulation: &Simulation, judged: &Judged<'_>, decision: &Decision) ->
         let node = state.name();
         if refusal(record, node).is_none() {
             let fits = fits_beside(&simulation.shadow, judged, node)?;
-            ensure(!fits, "I8", || {
+            ensure(fits != Some(true), "I8", || {
                 format!("{name} fits on {node} and was not placed: {decision:?}")
             })?;
         }
@@ -205,24 +205,23 @@ pub(super) fn nominated(simulation: &Simulation, pod: &Pod) -> Nominated {
         .collect()
 }
 
-/// Whether the node takes the pod with its nominated pods counted. Upstream asks
-/// `InterPodAffinity` again only if it had a say before, so terms of nominated pods are no matter
-/// for this: then `true`.
+/// Whether the node takes the pod with its nominated pods counted. `None` if they have terms:
+/// upstream asks `InterPodAffinity` again only if it had a say before, which the twin does not know.
 pub(super) fn fits_beside(
     shadow: &Cluster,
     judged: &Judged<'_>,
     node: &str,
-) -> Result<bool, Violation> {
+) -> Result<Option<bool>, Violation> {
     let mut there = judged.nominated.iter().filter(|(own, _)| own == node);
     if there.clone().next().is_none() {
-        return Ok(true);
+        return Ok(Some(true));
     }
     if there.clone().any(|(_, pod)| has_terms(pod)) {
-        return Ok(true);
+        return Ok(None);
     }
     let mut full = shadow.clone();
     there.by_ref().for_each(|(_, pod)| full.assume(pod, node));
-    fits(&full, judged, node)
+    fits(&full, judged, node).map(Some)
 }
 
 /// Whether the node passes all filters, nominations left out.

@@ -188,7 +188,7 @@ fn candidate(
 }
 
 fn takes(trial: &Cluster, judged: &Judged<'_>, node: &str) -> Result<bool, Violation> {
-    Ok(fits(trial, judged, node)? && fits_beside(trial, judged, node)?)
+    Ok(fits(trial, judged, node)? && fits_beside(trial, judged, node)? != Some(false))
 }
 
 /// Pods whose eviction violates a budget, and the others. Mirrors

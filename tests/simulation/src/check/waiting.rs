@@ -92,7 +92,7 @@ fn room(simulation: &Simulation, pod: &Pod) -> Result<Option<String>, Violation>
         nominated: &nominated,
     };
     for name in names {
-        if fits_beside(&simulation.shadow, &judged, &name)? {
+        if fits_beside(&simulation.shadow, &judged, &name)? == Some(true) {
             return Ok(Some(name));
         }
     }
