@@ -277,7 +277,14 @@ impl Queue {
 
     /// Keeps an event for the pods in flight, whose nodes have these words; whether it was kept.
     pub(crate) fn keep(&mut self, event: &Event<'_>, nodes: [&[Word]; 2]) -> bool {
-        !self.flight.is_empty() && self.flight.keep(event, nodes)
+        if self.flight.is_empty() {
+            return false;
+        }
+        let kept = self.flight.keep(event, nodes);
+        if !kept {
+            self.flight.miss();
+        }
+        kept
     }
 
     /// A pod's priority or class changed: it is put where it belongs now.

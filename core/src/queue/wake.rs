@@ -20,6 +20,10 @@ impl Queue {
         if planted::is(Bug::EventsNotReplayed) {
             return verdict;
         }
+        // As good as any event.
+        if self.flight.has_missed(item) {
+            return Move::AfterBackoff;
+        }
         for event in self.flight.events_of(item) {
             let worth = worth(rules, &Asked::of(item, Some(pod)), &event);
             verdict = verdict.max(worth);

@@ -28,5 +28,5 @@ pub mod shrink;
 mod simulation;
 mod violation;
 
-pub use simulation::Simulation;
+pub use simulation::{Looks, Simulation};
 pub use violation::{Check, Violation};

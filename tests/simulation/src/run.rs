@@ -3,7 +3,7 @@
 use crate::action::{Action, script};
 use crate::fault::{Counts, Faults};
 use crate::setup::Setup;
-use crate::simulation::Simulation;
+use crate::simulation::{Looks, Simulation};
 use crate::violation::Violation;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,8 +22,7 @@ pub struct Failure {
 pub struct Outcome {
     pub failure: Option<Failure>,
     pub counts: Counts,
-    /// Attempts made, and those that found a node.
-    pub attempts: (u64, u64),
+    pub looks: Looks,
     /// Hash of all that was decided.
     pub trace: u64,
 }
@@ -54,7 +53,7 @@ pub fn play(setup: &Rc<Setup>, actions: &[Action], faults: Faults) -> Outcome {
             violation,
         }),
         counts: simulation.counts,
-        attempts: simulation.attempts,
+        looks: simulation.looks,
         trace: simulation.trace,
     }
 }

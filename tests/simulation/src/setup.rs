@@ -94,8 +94,8 @@ impl Setup {
             })
             .collect();
         let most = (
-            random.choose(&[1, 2, 3, 4, 6, 8]),
-            random.choose(&[3, 6, 10, 16, 24]),
+            random.choose(&[1, 2, 3, 4, 6, 8, 12]),
+            random.choose(&[3, 6, 10, 16, 24, 40]),
         );
         let faults = draw_faults(&mut random);
         Self {

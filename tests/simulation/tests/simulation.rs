@@ -10,6 +10,7 @@
 use berth_simulation::action::script;
 use berth_simulation::fault::{Counts, Fault, Faults};
 use berth_simulation::run::{Failure, Outcome, play, run};
+use berth_simulation::Looks;
 use berth_simulation::setup::Setup;
 use berth_simulation::shrink::{read_steps, shrink};
 use std::fmt::Write;
@@ -98,12 +99,11 @@ fn no_seed_breaks_the_scheduler() {
     println!("simulation: {seeds} seeds of {steps} steps, from seed {first} on");
     let start = Instant::now();
     let mut counts = Counts::default();
-    let mut attempts = (0, 0);
+    let mut looks = Looks::default();
     for seed in first..first + seeds {
         let outcome = run(seed, steps);
         counts.add(&outcome.counts);
-        attempts.0 += outcome.attempts.0;
-        attempts.1 += outcome.attempts.1;
+        looks.add(&outcome.looks);
         if let Some(failure) = outcome.failure {
             panic!("{}", report(seed, steps, failure));
         }
@@ -111,10 +111,8 @@ fn no_seed_breaks_the_scheduler() {
     let seconds = start.elapsed().as_secs_f64();
     let each = seconds * 1e6 / (seeds as f64 * steps as f64);
     println!(
-        "simulation: 0 violations in {seconds:.1} s, {each:.0} microseconds a step; {} attempts, \
-         {} placed; faults:\n{}",
-        attempts.0,
-        attempts.1,
+        "simulation: 0 violations in {seconds:.1} s, {each:.0} microseconds a step;\n{looks:#?}\n\
+         faults:\n{}",
         counts.table()
     );
     let missed = counts.below(number("BERTH_SIMULATION_LEAST", 0));

@@ -72,7 +72,8 @@ pub(crate) fn judged(
         }
         Outcome::Unschedulable => {
             refused(simulation, &judged, decision)?;
-            preemption::checked(simulation, &judged, decision, rules)?;
+            let compared = preemption::checked(simulation, &judged, decision, rules)?;
+            simulation.looks.preemptions += u64::from(compared);
         }
         Outcome::Error(AttemptError::External | AttemptError::Capacity(_)) => {}
         _ => {

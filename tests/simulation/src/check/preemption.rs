@@ -4,7 +4,7 @@ use super::decision::{Judged, fits, fits_beside};
 use crate::expected::{Place, key_of};
 use crate::server::Key;
 use crate::simulation::{Rules, Simulation};
-use crate::violation::{Check, Violation, ensure};
+use crate::violation::{Violation, ensure};
 use berth_core::object::{LabelSelector, Object, Pod, PodDisruptionBudget, parse_time};
 use berth_core::profile::DefaultConstraints;
 use berth_core::{Decision, PostFilter, VictimKind};
@@ -16,13 +16,13 @@ use std::collections::BTreeSet;
 /// latest start.
 type Cost = (usize, i32, i64, usize, Reverse<i64>);
 
-/// Checks what an attempt that found no node did about it.
+/// Checks what an attempt that found no node did about it; whether its victims were compared.
 pub(super) fn checked(
     simulation: &Simulation,
     judged: &Judged<'_>,
     decision: &Decision,
     rules: &Rules,
-) -> Check {
+) -> Result<bool, Violation> {
     let pod = judged.pod;
     let name = &pod.metadata.name;
     let own = priority(pod);
@@ -31,7 +31,8 @@ pub(super) fn checked(
     for victim in victims {
         let key = simulation.key(victim.pod);
         let Some(expected) = simulation.pods.get(&key) else {
-            return ensure(false, "I24", || format!("a victim that is not there: {key:?}"));
+            ensure(false, "I24", || format!("a victim that is not there: {key:?}"))?;
+            continue;
         };
         ensure(expected.priority < own, "I15", || {
             format!("{key:?} is to go for {name}, which is not more important")
@@ -60,11 +61,11 @@ pub(super) fn checked(
         ensure(victims.is_empty(), "I15", || format!("{name} has victims"))?;
         if decision.post_filter == PostFilter::NoCandidate && is_plain(judged) && !rules.vetoed {
             let best = best(simulation, judged)?;
-            return ensure(best.is_none(), "I15", || {
+            ensure(best.is_none(), "I15", || {
                 format!("{name} has no victims, but could have {best:?}")
-            });
+            })?;
         }
-        return Ok(());
+        return Ok(false);
     };
     ensure(count as usize == victims.len(), "I15", || {
         format!("{count} victims are told, {} listed", victims.len())
@@ -80,10 +81,11 @@ pub(super) fn checked(
     })?;
     // All pairs of attempt and node take long; every third attempt is as good.
     if !is_plain(judged) || rules.vetoed || simulation.trace.is_multiple_of(3) {
-        return Ok(());
+        return Ok(false);
     }
     let Some((victims, cost)) = candidate(simulation, judged, node)? else {
-        return ensure(false, "I15", || format!("{node} is no candidate for {name}"));
+        ensure(false, "I15", || format!("{node} is no candidate for {name}"))?;
+        return Ok(false);
     };
     ensure(own == victims, "I15", || {
         format!("for {name} on {node} go {own:?}, but should {victims:?}")
@@ -92,7 +94,8 @@ pub(super) fn checked(
     let is_best = best.as_ref().is_some_and(|(_, least)| cost <= *least);
     ensure(is_best, "I15", || {
         format!("{name} goes to {node} at {cost:?}, but {best:?} is better")
-    })
+    })?;
+    Ok(true)
 }
 
 /// Whether the twin's recount is what upstream's incremental state comes to: spreading follows

@@ -7,7 +7,8 @@ use berth_core::Change;
 use berth_core::object::Object;
 
 /// Compares with a scheduler that is fed with what is there.
-pub(crate) fn rebuilt(simulation: &Simulation) -> Check {
+pub(crate) fn rebuilt(simulation: &mut Simulation) -> Check {
+    simulation.looks.rebuilt += 1;
     let mut fresh = new_scheduler(&simulation.setup);
     fresh.advance(simulation.engine.now());
     let (pods, others): (Vec<_>, Vec<_>) = simulation

@@ -11,12 +11,12 @@ use berth_core::{DecisionRecord, Outcome, PluginSet, QueuePart};
 
 /// With everything delivered and answered: no pod waits for an event although it fits. It failed
 /// when it did not fit, so something changed since and should have woken it.
-pub(crate) fn parked(simulation: &Simulation) -> Check {
-    let whole = simulation.client.refused.is_empty()
-        && simulation.setup.capacities.in_flight_events > 16;
+pub(crate) fn parked(simulation: &mut Simulation) -> Check {
+    let whole = simulation.client.refused.is_empty();
     if !simulation.is_quiet() || !whole {
         return Ok(());
     }
+    let mut looks = 0;
     for (key, pod) in &simulation.pods {
         let Some(object) = simulation.told_pod(key) else {
             continue;
@@ -28,11 +28,13 @@ pub(crate) fn parked(simulation: &Simulation) -> Check {
         if may_wait || simulation.part(key) != Some(QueuePart::Unschedulable) {
             continue;
         }
+        looks += 1;
         let node = room(simulation, object)?;
         ensure(node.is_none(), "I12", || {
             format!("{key:?} fits on {node:?} and nothing woke it: {pod:?}")
         })?;
     }
+    simulation.looks.parked += looks;
     Ok(())
 }
 
@@ -52,6 +54,7 @@ pub(crate) fn lost(simulation: &mut Simulation) -> Check {
         let Some(id) = simulation.id(&key) else {
             continue;
         };
+        simulation.looks.waiting += 1;
         let Outcome::Scheduled(_) = simulation.engine.evaluate(id).outcome else {
             continue;
         };

@@ -48,6 +48,8 @@ impl Simulation {
             }
         }
         self.hear(None);
+        // A node that changes is looked at anew by the next attempt.
+        self.shadow.apply(Change::Added, &object);
         let gone = self.engine.apply(Change::Deleted, &object);
         if let Err(ApplyError::Capacity(_)) = gone {
             // The table of kept events is full; the client would tell it again.
@@ -58,10 +60,10 @@ impl Simulation {
             if let Object::Pod(pod) = &object {
                 let expected = crate::expected::Expected::new(pod, false, self.now);
                 self.pods.insert(crate::expected::key_of(pod), expected);
-                self.shadow.add_pod((**pod).clone());
             }
             return Ok(false);
         }
+        self.shadow.apply(Change::Deleted, &object);
         ensure(gone.is_ok(), "apply", || format!("{gone:?}: {object:?}"))?;
         Ok(true)
     }

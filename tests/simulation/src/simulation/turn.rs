@@ -100,7 +100,7 @@ impl Simulation {
         ensure(own == attempts, "attempts", || {
             format!("{key:?}: {own} attempts are counted, {attempts} were made")
         })?;
-        self.attempts.0 += 1;
+        self.looks.attempts += 1;
         let nowhere = check::judged(self, &key, &decision, &rules)?;
         self.follow(&key, &decision, &rules, nowhere)
     }
@@ -211,7 +211,7 @@ impl Simulation {
 
     fn placed(&mut self, key: &Key, decision: &Decision, node: NodeId, rules: &Rules) -> Check {
         let now = self.engine.now();
-        self.attempts.1 += 1;
+        self.looks.placed += 1;
         let node = self.engine.node(node).name.to_owned();
         let Some(object) = self.told_pod(key).cloned() else {
             return ensure(false, "I24", || format!("{key:?} is not there"));

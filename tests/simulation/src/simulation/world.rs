@@ -8,9 +8,10 @@ use crate::server::{Key, pod_id};
 use crate::expected::key_of;
 use berth_core::Quantity;
 use berth_core::object::{
-    LabelSelector, Namespace, Node, Object, ObjectMeta, Pod, PodDisruptionBudget, Service,
-    Toleration, Workload,
+    ContainerStatus, LabelSelector, Namespace, Node, Object, ObjectMeta, Pod, PodDisruptionBudget, PodStatus, Service,
+    Taint, Toleration, Workload,
 };
+use berth_test_support::generate::node::{EFFECTS, TAINTS};
 use berth_test_support::generate::placement::node_name;
 use berth_test_support::generate::pod::SCHEDULERS;
 use berth_test_support::generate::pool::{NAMESPACES, labels};
@@ -84,6 +85,8 @@ impl Simulation {
     fn new_pod(&mut self, name: &str, random: &mut Random) -> Pod {
         let at = random.below(self.setup.pods.len());
         let mut pod = self.setup.pods[at].pod(name);
+        // What a node reports of a pod that it runs.
+        pod.status = PodStatus::default();
         self.uids += 1;
         pod.metadata.uid = format!("u{}", self.uids);
         pod.spec.priority = Some(random.choose(&self.setup.priorities));
@@ -163,6 +166,11 @@ impl Simulation {
         let name = node.metadata.name.clone();
         match random.below(4) {
             0 => node.spec.unschedulable = !node.spec.unschedulable,
+            1 if node.spec.taints.is_empty() => node.spec.taints.push(Taint {
+                key: TAINTS[0].into(),
+                effect: EFFECTS[0].into(),
+                ..Taint::default()
+            }),
             1 => node.spec.taints.clear(),
             2 => shrink(&mut node),
             _ => node = self.node(&name, random),
@@ -243,6 +251,10 @@ impl Simulation {
 
     /// A pod that is on a node, or was, comes to its end.
     fn kubelet(&mut self, random: &mut Random) {
+        if random.one_in(5) {
+            self.report_resize(random);
+            return;
+        }
         let wanted = |pod: &Pod| {
             !pod.spec.node_name.is_empty() || pod.metadata.deletion_timestamp.is_some()
         };
@@ -267,6 +279,24 @@ impl Simulation {
                 pod.status.phase = "Succeeded".into();
             });
         }
+    }
+
+    /// A node says what of a resize of a pod it has allocated.
+    fn report_resize(&mut self, random: &mut Random) {
+        let runs = |pod: &Pod| !pod.spec.node_name.is_empty() && !pod.status.is_finished();
+        let Some((key, uid)) = self.any_pod(random, runs) else {
+            return;
+        };
+        let amount = random.choose(&[1, 2]);
+        self.server.change_pod(&key, &uid, |pod| {
+            let container = pod.spec.containers.first().map(|own| own.name.clone());
+            let allocated = [("cpu".to_owned(), Quantity::from_integer(amount))].into();
+            pod.status.container_statuses = vec![ContainerStatus {
+                name: container.unwrap_or_default(),
+                allocated_resources: Some(allocated),
+                resources: None,
+            }];
+        });
     }
 
     fn change_other(&mut self, random: &mut Random) {
