@@ -29,7 +29,18 @@ pub struct Outcome {
 
 /// Plays a script. A panic is a violation too.
 pub fn play(setup: &Rc<Setup>, actions: &[Action], faults: Faults) -> Outcome {
+    play_in(Simulation::new(setup, faults), actions)
+}
+
+/// The same, printing all that happens.
+pub fn play_aloud(setup: &Rc<Setup>, actions: &[Action], faults: Faults) -> Outcome {
     let mut simulation = Simulation::new(setup, faults);
+    simulation.aloud = true;
+    play_in(simulation, actions)
+}
+
+fn play_in(mut simulation: Simulation, actions: &[Action]) -> Outcome {
+    let seed = simulation.setup.seed;
     let at = Cell::new(None);
     let played = catch_unwind(AssertUnwindSafe(|| {
         for action in actions {
@@ -37,7 +48,7 @@ pub fn play(setup: &Rc<Setup>, actions: &[Action], faults: Faults) -> Outcome {
             simulation.step(*action)?;
         }
         at.set(None);
-        simulation.end(setup.seed)
+        simulation.end(seed)
     }));
     let result = played.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();

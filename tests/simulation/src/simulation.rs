@@ -25,6 +25,7 @@ use crate::violation::{Check, ensure};
 use berth_core::id::PodId;
 use berth_core::{PluginSet, QueuePart, Scheduler};
 use berth_naive::Cluster;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// When the simulated time begins, in nanoseconds since 1970.
@@ -77,9 +78,14 @@ pub struct Simulation {
     faults: Faults,
     /// No faults happen for now.
     pub(crate) calm: bool,
+    /// Every change, decision and outcome is printed.
+    pub aloud: bool,
     pub counts: Counts,
     /// What the checkers looked at.
     pub looks: Looks,
+    /// Nodes that came when pods were waiting for them: upstream keeps the order of such pods,
+    /// which decides between victims that are equal in everything.
+    pub(crate) returned: BTreeSet<String>,
     /// Hash of all that was decided.
     pub trace: u64,
     /// The next step ends with the dear checks.
@@ -107,8 +113,10 @@ impl Simulation {
             now: START,
             faults,
             calm: false,
+            aloud: false,
             counts: Counts::default(),
             looks: Looks::default(),
+            returned: BTreeSet::new(),
             trace: 0,
             suspicious: false,
             pods_ever: 0,
@@ -124,6 +132,7 @@ impl Simulation {
     /// What does not hold.
     pub fn step(&mut self, action: Action) -> Check {
         let mut random = Random::new(action.roll);
+        self.say(|_| format!("{action:?}"));
         self.tick(&mut random)?;
         match action.verb {
             Verb::Turn => self.turn(&mut random)?,
@@ -143,6 +152,13 @@ impl Simulation {
         }
         self.fold(action.number as u64);
         self.check(action.number)
+    }
+
+    /// Prints what happens, if that is wanted.
+    pub(crate) fn say(&self, text: impl FnOnce(&Self) -> String) {
+        if self.aloud {
+            println!("{} {}", self.now, text(self));
+        }
     }
 
     fn check(&mut self, number: usize) -> Check {

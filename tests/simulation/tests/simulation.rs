@@ -9,7 +9,7 @@
 
 use berth_simulation::action::script;
 use berth_simulation::fault::{Counts, Fault, Faults};
-use berth_simulation::run::{Failure, Outcome, play, run};
+use berth_simulation::run::{Failure, Outcome, play_aloud, run};
 use berth_simulation::Looks;
 use berth_simulation::setup::Setup;
 use berth_simulation::shrink::{read_steps, shrink};
@@ -83,7 +83,7 @@ fn play_again(seed: u64, steps: usize, kept: &str) -> Outcome {
         ),
     };
     println!("{setup:#?}");
-    play(&setup, &actions, faults)
+    play_aloud(&setup, &actions, faults)
 }
 
 #[test]

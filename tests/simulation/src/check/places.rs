@@ -97,7 +97,7 @@ fn place(
 }
 
 /// Whether the pod's profile holds gated pods.
-pub(super) fn gates(simulation: &Simulation, pod: &berth_core::object::Pod) -> bool {
+fn gates(simulation: &Simulation, pod: &berth_core::object::Pod) -> bool {
     use berth_core::plugins::{Plugin, Point};
     let profile = simulation.setup.profile(&pod.spec.scheduler_name);
     profile.is_some_and(|own| {

@@ -80,7 +80,9 @@ pub(super) fn checked(
         format!("{own:?} are to go from {node}, but are not all there")
     })?;
     // All pairs of attempt and node take long; every third attempt is as good.
-    if !is_plain(judged) || rules.vetoed || simulation.trace.is_multiple_of(3) {
+    let is_ordered = simulation.returned.is_empty();
+    let is_judged = is_plain(judged) && is_ordered && !rules.vetoed;
+    if !is_judged || simulation.trace.is_multiple_of(3) {
         return Ok(false);
     }
     let Some((victims, cost)) = candidate(simulation, judged, node)? else {

@@ -1,7 +1,6 @@
 //! Who waits although there is room: I12 and I25.
 
 use super::decision::{Judged, fits_beside, nominated};
-use super::places::gates;
 use crate::expected::{Expected, Place, SECOND};
 use crate::server::Key;
 use crate::simulation::Simulation;
@@ -69,7 +68,8 @@ pub(crate) fn lost(simulation: &mut Simulation) -> Check {
 
 /// Whether the pod should have been placed by now if it fits.
 fn waits(simulation: &Simulation, pod: &Expected, object: &Pod) -> bool {
-    let gated = !object.spec.scheduling_gates.is_empty() && gates(simulation, object);
+    // Where no plugin holds such a pod, the server does not let it be bound.
+    let gated = !object.spec.scheduling_gates.is_empty();
     let lately = simulation.engine.now() - pod.timestamp < 331 * SECOND;
     let excused = pod.excused || simulation.is_always_excused(object, pod);
     pod.place == Place::Queued

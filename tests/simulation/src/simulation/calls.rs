@@ -186,6 +186,7 @@ impl Simulation {
         };
         let had_room = self.pods.get(key).is_some_and(|pod| pod.node.is_some());
         let done = self.engine.bound(id, outcome, self.now);
+        self.say(|_| format!("  {key:?}: {outcome:?}"));
         ensure(done, "bound", || format!("{key:?} is not being bound"))?;
         match outcome {
             BindOutcome::Bound => self.set_place(key, Place::Told),

@@ -2,14 +2,24 @@
 //! event or for the 5-minute flush, there as here. Each row names what upstream's hints do not read.
 
 use super::Simulation;
-use crate::expected::{Expected, Place, as_pod, is_same};
+use crate::expected::{Expected, Place, as_pod, is_same, key_of};
 use berth_core::object::{Object, Pod};
 use berth_core::plugins::Plugin;
 
 impl Simulation {
     /// Notes whom a change may have helped in silence. `old` and `new`: the object before and after.
     pub(super) fn excuse(&mut self, old: Option<&Object>, new: Option<&Object>) {
-        let plugins = silent_for(old, new);
+        let mut plugins = silent_for(old, new);
+        // Updates of a pod that is assumed are no events, and its confirmation is told as new.
+        let changed = (old != new).then_some(new).flatten().and_then(as_pod);
+        let assumed = changed.and_then(|pod| self.pods.get(&key_of(pod)));
+        if assumed.is_some_and(Expected::is_assumed) {
+            plugins.extend([
+                Plugin::NodeResourcesFit,
+                Plugin::InterPodAffinity,
+                Plugin::PodTopologySpread,
+            ]);
+        }
         if plugins.is_empty() {
             return;
         }
@@ -35,7 +45,14 @@ impl Simulation {
             let near = own.pod_affinity.as_ref();
             near.is_some_and(|near| !near.required.is_empty())
         });
-        ignores && expected.rejectors.contains(Plugin::NodeResourcesFit)
+        // The hint of nodeaffinity asks whether the pod's own terms matched before the update; that
+        // the profile's match now is no news.
+        let adds = profile.is_some_and(|profile| {
+            let added = profile.args.added_affinity.as_ref();
+            added.is_some_and(|added| added.required.is_some())
+        });
+        adds && expected.rejectors.contains(Plugin::NodeAffinity)
+            || ignores && expected.rejectors.contains(Plugin::NodeResourcesFit)
             || near && expected.rejectors.contains(Plugin::InterPodAffinity)
     }
 }

@@ -13,6 +13,7 @@ impl Simulation {
     /// room is told again later.
     pub(crate) fn apply(&mut self, change: Change, object: &Object) -> Check {
         let id = id_of(object);
+        self.say(|_| format!("  {change:?} {object:?}"));
         match self.engine.apply(change, object) {
             Ok(()) => {}
             Err(ApplyError::Capacity(_)) => {
@@ -67,6 +68,10 @@ impl Simulation {
         }
         if id.0 == "Node" && old.is_some() != new.is_some() {
             self.hear(None);
+            let mut pods = self.pods.values();
+            if pods.any(|pod| pod.node.as_ref() == Some(&id.2)) {
+                self.returned.insert(id.2.clone());
+            }
         }
     }
 

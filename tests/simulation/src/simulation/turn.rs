@@ -86,6 +86,7 @@ impl Simulation {
             });
         };
         self.fold_text(&format!("{decision:?}"));
+        self.say(|own| format!("  {:?}: {decision:?}", own.key(decision.pod)));
         ensure(self.engine.has_pod(decision.pod), "I24", || {
             format!("{decision:?} of no pod")
         })?;

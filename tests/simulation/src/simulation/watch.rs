@@ -207,6 +207,7 @@ impl Simulation {
         self.client = Client::default();
         self.shadow = berth_naive::Cluster::default();
         self.pods.clear();
+        self.returned.clear();
         self.server.streams.clear();
         let mut kinds = KINDS.to_vec();
         while !kinds.is_empty() {
