@@ -116,9 +116,9 @@ mod toleration;
 
 #[cfg(feature = "alloc")]
 pub use node_set::NodeSet;
-pub use quantity::Quantity;
 #[cfg(feature = "planted-bugs")]
 pub use planted::{Bug, plant};
+pub use quantity::Quantity;
 #[cfg(feature = "objects")]
 pub use {
     capacity::{BYTES_MAX, Capacities, CapacityExceeded, TOPOLOGY_KEYS_MAX},

@@ -62,11 +62,10 @@ impl Run<'_> {
         let work = &mut *self.work;
         work.lower.clear();
         let pods = self.cluster.pods_on(row as usize);
-        work.lower
-            .extend(pods.filter(|pod| {
-                let priority = self.queue.item(*pod).priority;
-                priority < own || planted::is(Bug::EqualVictim) && priority == own
-            }));
+        work.lower.extend(pods.filter(|pod| {
+            let priority = self.queue.item(*pod).priority;
+            priority < own || planted::is(Bug::EqualVictim) && priority == own
+        }));
         work.lower.reverse();
     }
 

@@ -107,9 +107,7 @@ impl Scheduler {
     fn first_overdue(&self, now: u64) -> Option<PodId> {
         let mut waiting = self.queue.in_flight().filter(|pod| {
             let item = self.queue.item(*pod);
-            item.place == Place::Permit
-                && item.deadline <= now
-                && !planted::is(Bug::PermitForEver)
+            item.place == Place::Permit && item.deadline <= now && !planted::is(Bug::PermitForEver)
         });
         waiting.next()
     }
@@ -117,8 +115,8 @@ impl Scheduler {
     /// When the first wait at Permit is over.
     pub(super) fn next_deadline(&self) -> Option<u64> {
         let waiting = self.queue.in_flight().map(|pod| self.queue.item(pod));
-        let deadlines = waiting
-            .filter(|item| item.place == Place::Permit && !planted::is(Bug::PermitForEver));
+        let deadlines =
+            waiting.filter(|item| item.place == Place::Permit && !planted::is(Bug::PermitForEver));
         deadlines.map(|item| item.deadline).min()
     }
 

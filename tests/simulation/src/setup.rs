@@ -109,7 +109,13 @@ impl Setup {
             pods,
             most,
             priorities: random
-                .choose(&[&[0][..], &[5], &[0, 10], &[-5, 0, 5, 7], &[i32::MIN, 0, i32::MAX]])
+                .choose(&[
+                    &[0][..],
+                    &[5],
+                    &[0, 10],
+                    &[-5, 0, 5, 7],
+                    &[i32::MIN, 0, i32::MAX],
+                ])
                 .to_vec(),
             clock: random.choose(&[Clock::Still, Clock::Slow, Clock::Fast]),
             faults,

@@ -107,7 +107,10 @@ pub fn read_steps(text: &str) -> Result<Vec<usize>, String> {
     let mut steps = Vec::new();
     for part in text.split(',').filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| text.parse::<usize>().map_err(|error| format!("{text}: {error}"));
+        let number = |text: &str| {
+            text.parse::<usize>()
+                .map_err(|error| format!("{text}: {error}"))
+        };
         steps.extend(number(first)?..=number(last)?);
     }
     Ok(steps)

@@ -222,9 +222,11 @@ impl Simulation {
         self.failed(key, PluginSet::EXTERNAL, at);
         self.hear(Some(key));
         let part = self.part(key);
-        ensure(!heard || part != Some(QueuePart::Unschedulable), "I13", || {
-            format!("{key:?} was refused at Permit and does not know what happened meanwhile")
-        })
+        ensure(
+            !heard || part != Some(QueuePart::Unschedulable),
+            "I13",
+            || format!("{key:?} was refused at Permit and does not know what happened meanwhile"),
+        )
     }
 
     /// The pod lost its place and is back in the queue.

@@ -37,10 +37,14 @@ fn every_planted_bug_is_found() {
         let name = format!("{bug:?}");
         match found {
             Some((seed, failure)) => {
-                let step = failure.step.map_or("the end".into(), |step| step.to_string());
+                let step = failure
+                    .step
+                    .map_or("the end".into(), |step| step.to_string());
                 let nth = seed - first + 1;
                 let what = failure.violation.what;
-                println!("{name:<18} by {what:<10} in seed {nth:>3} at step {step:<8} {seconds:.1} s");
+                println!(
+                    "{name:<18} by {what:<10} in seed {nth:>3} at step {step:<8} {seconds:.1} s"
+                );
             }
             None => missed.push(bug),
         }

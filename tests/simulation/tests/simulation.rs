@@ -7,10 +7,10 @@
 //!   one seed is played with these alone.
 //! - `BERTH_SIMULATION_LEAST`: how often each kind of fault must have happened.
 
+use berth_simulation::Looks;
 use berth_simulation::action::script;
 use berth_simulation::fault::{Counts, Fault, Faults};
 use berth_simulation::run::{Failure, Outcome, play_aloud, run};
-use berth_simulation::Looks;
 use berth_simulation::setup::Setup;
 use berth_simulation::shrink::{read_steps, shrink};
 use std::fmt::Write;
@@ -72,16 +72,17 @@ fn play_again(seed: u64, steps: usize, kept: &str) -> Outcome {
     let kept = read_steps(kept).unwrap_or_else(|error| panic!("BERTH_SIMULATION_KEEP: {error}"));
     let mut actions = script(&setup, steps);
     actions.retain(|action| kept.contains(&action.number));
-    let faults = match std::env::var("BERTH_SIMULATION_FAULTS") {
-        Err(_) => setup.faults,
-        Ok(names) => names.split(',').filter(|name| !name.is_empty()).fold(
-            Faults::NONE,
-            |faults, name| {
-                let fault = Fault::named(name);
-                faults.with(fault.unwrap_or_else(|| panic!("{name} is no fault")))
-            },
-        ),
-    };
+    let faults =
+        match std::env::var("BERTH_SIMULATION_FAULTS") {
+            Err(_) => setup.faults,
+            Ok(names) => names.split(',').filter(|name| !name.is_empty()).fold(
+                Faults::NONE,
+                |faults, name| {
+                    let fault = Fault::named(name);
+                    faults.with(fault.unwrap_or_else(|| panic!("{name} is no fault")))
+                },
+            ),
+        };
     println!("{setup:#?}");
     play_aloud(&setup, &actions, faults)
 }

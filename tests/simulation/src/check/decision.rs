@@ -87,12 +87,7 @@ pub(crate) fn judged(
 }
 
 /// The chosen node takes the pod, beside those nominated to it, and is one of the best.
-fn placed(
-    simulation: &Simulation,
-    judged: &Judged<'_>,
-    decision: &Decision,
-    node: &str,
-) -> Check {
+fn placed(simulation: &Simulation, judged: &Judged<'_>, decision: &Decision, node: &str) -> Check {
     let Judged { pod, record, .. } = judged;
     let name = &pod.metadata.name;
     if record.result == PodResult::Error {
@@ -129,7 +124,10 @@ fn placed(
     })?;
     let best = record.ties.iter().flatten().any(|own| own == node);
     ensure(best, "I9", || {
-        format!("{name} was placed on {node}, but the best are {:?}", record.ties)
+        format!(
+            "{name} was placed on {node}, but the best are {:?}",
+            record.ties
+        )
     })
 }
 
@@ -228,10 +226,12 @@ pub(super) fn fits_beside(
 /// Whether the node passes all filters, nominations left out.
 pub(super) fn fits(shadow: &Cluster, judged: &Judged<'_>, node: &str) -> Result<bool, Violation> {
     let fitting = shadow.fitting(judged.pod, judged.profile, Some(node));
-    fitting.map(|names| !names.is_empty()).map_err(|error| Violation {
-        what: "twin",
-        found: error,
-    })
+    fitting
+        .map(|names| !names.is_empty())
+        .map_err(|error| Violation {
+            what: "twin",
+            found: error,
+        })
 }
 
 /// Whether a pod has terms of pod anti-affinity.

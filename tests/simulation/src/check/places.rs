@@ -45,16 +45,14 @@ pub(crate) fn places(simulation: &Simulation) -> Check {
         format!("the queue counts {told:?}, its parts hold {counts:?}")
     })?;
     ensure(own.nominated == nominated, "I14", || {
-        format!("{} pods are nominated, {nominated} should be", own.nominated)
+        format!(
+            "{} pods are nominated, {nominated} should be",
+            own.nominated
+        )
     })
 }
 
-fn place(
-    simulation: &Simulation,
-    key: &Key,
-    pod: &Expected,
-    part: Option<QueuePart>,
-) -> Check {
+fn place(simulation: &Simulation, key: &Key, pod: &Expected, part: Option<QueuePart>) -> Check {
     let fits = match pod.place {
         Place::Queued => matches!(
             part,
@@ -107,12 +105,7 @@ fn gates(simulation: &Simulation, pod: &berth_core::object::Pod) -> bool {
 }
 
 /// A preemptor waits until its last victim is on its way.
-fn held(
-    simulation: &Simulation,
-    key: &Key,
-    pod: &Expected,
-    part: Option<QueuePart>,
-) -> Check {
+fn held(simulation: &Simulation, key: &Key, pod: &Expected, part: Option<QueuePart>) -> Check {
     let Some((victim, uid)) = &pod.held_for else {
         return Ok(());
     };
@@ -173,7 +166,8 @@ pub(crate) fn sums(simulation: &Simulation) -> Check {
         }
         for placed in &state.pods {
             for (resource, amount) in &placed.requested.exact {
-                let missed = *amount != 0 && resource != "pods" && !seen.contains(resource.as_str());
+                let missed =
+                    *amount != 0 && resource != "pods" && !seen.contains(resource.as_str());
                 ensure(!missed, "I1", || {
                     format!("{resource} of {name} is not counted at all")
                 })?;

@@ -31,7 +31,9 @@ pub(super) fn checked(
     for victim in victims {
         let key = simulation.key(victim.pod);
         let Some(expected) = simulation.pods.get(&key) else {
-            ensure(false, "I24", || format!("a victim that is not there: {key:?}"))?;
+            ensure(false, "I24", || {
+                format!("a victim that is not there: {key:?}")
+            })?;
             continue;
         };
         ensure(expected.priority < own, "I15", || {
@@ -53,11 +55,20 @@ pub(super) fn checked(
         })?;
     }
     let never = pod.spec.preemption_policy == "Never";
-    let asked = !matches!(decision.post_filter, PostFilter::Absent | PostFilter::Nothing);
-    ensure(!asked || never == (decision.post_filter == PostFilter::Never), "I15", || {
-        format!("{name}: {:?}", decision.post_filter)
-    })?;
-    let PostFilter::Placed { node, victims: count } = decision.post_filter else {
+    let asked = !matches!(
+        decision.post_filter,
+        PostFilter::Absent | PostFilter::Nothing
+    );
+    ensure(
+        !asked || never == (decision.post_filter == PostFilter::Never),
+        "I15",
+        || format!("{name}: {:?}", decision.post_filter),
+    )?;
+    let PostFilter::Placed {
+        node,
+        victims: count,
+    } = decision.post_filter
+    else {
         ensure(victims.is_empty(), "I15", || format!("{name} has victims"))?;
         if decision.post_filter == PostFilter::NoCandidate && is_plain(judged) && !rules.vetoed {
             let best = best(simulation, judged)?;
@@ -86,7 +97,9 @@ pub(super) fn checked(
         return Ok(false);
     }
     let Some((victims, cost)) = candidate(simulation, judged, node)? else {
-        ensure(false, "I15", || format!("{node} is no candidate for {name}"))?;
+        ensure(false, "I15", || {
+            format!("{node} is no candidate for {name}")
+        })?;
         return Ok(false);
     };
     ensure(own == victims, "I15", || {
@@ -107,14 +120,14 @@ fn is_plain(judged: &Judged<'_>) -> bool {
     let hard = matches!(constraints, DefaultConstraints::List(list) if !list.is_empty());
     judged.pod.spec.topology_spread_constraints.is_empty()
         && !hard
-        && !judged.nominated.iter().any(|(_, pod)| pod.spec.affinity.is_some())
+        && !judged
+            .nominated
+            .iter()
+            .any(|(_, pod)| pod.spec.affinity.is_some())
 }
 
 /// The best candidate: its node, and its cost.
-fn best(
-    simulation: &Simulation,
-    judged: &Judged<'_>,
-) -> Result<Option<(String, Cost)>, Violation> {
+fn best(simulation: &Simulation, judged: &Judged<'_>) -> Result<Option<(String, Cost)>, Violation> {
     let mut best: Option<(String, Cost)> = None;
     for state in &simulation.shadow.nodes {
         let node = state.name();
@@ -233,7 +246,10 @@ fn covers(budget: &PodDisruptionBudget, pod: &Pod) -> bool {
     let labels = &pod.metadata.labels;
     let selects = |selector: &LabelSelector| {
         let pairs = &selector.match_labels;
-        !pairs.is_empty() && pairs.iter().all(|(key, value)| labels.get(key) == Some(value))
+        !pairs.is_empty()
+            && pairs
+                .iter()
+                .all(|(key, value)| labels.get(key) == Some(value))
     };
     budget.metadata.namespace == pod.metadata.namespace
         && budget.spec.selector.as_ref().is_some_and(selects)
@@ -247,4 +263,3 @@ fn start(pod: &Pod, now: i64) -> i64 {
     let start = pod.status.start_time.as_deref().and_then(parse_time);
     start.unwrap_or(now)
 }
-

@@ -2,7 +2,7 @@
 
 use super::decision::{Judged, fits_beside, nominated};
 use crate::expected::{Expected, Place, SECOND};
-use crate::server::Key;
+use crate::server::{Key, pod_id};
 use crate::simulation::Simulation;
 use crate::violation::{Check, Violation, ensure};
 use berth_core::object::Pod;
@@ -47,7 +47,9 @@ pub(crate) fn lost(simulation: &mut Simulation) -> Check {
         ) else {
             continue;
         };
-        if !waits(simulation, &pod, &object) {
+        // What the scheduler had no room to hear it cannot follow.
+        let is_known = !simulation.client.refused.contains(&pod_id(&key));
+        if !is_known || !waits(simulation, &pod, &object) {
             continue;
         }
         let Some(id) = simulation.id(&key) else {

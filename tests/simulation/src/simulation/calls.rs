@@ -110,7 +110,14 @@ impl Simulation {
                 if self.calm || random.one_in(2) {
                     let done = self.engine.allow(id);
                     ensure(done, "permit", || format!("{key:?} does not wait"))?;
-                    self.set_place(&key, if has_work { Place::PreBind } else { Place::Binding });
+                    self.set_place(
+                        &key,
+                        if has_work {
+                            Place::PreBind
+                        } else {
+                            Place::Binding
+                        },
+                    );
                 }
                 return wait(self, false);
             }

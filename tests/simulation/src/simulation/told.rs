@@ -2,8 +2,8 @@
 
 use super::Simulation;
 use crate::expected::{Expected, Place, as_pod, is_same, key_of};
-use crate::server::{Id, id_of};
 use crate::fault::Fault;
+use crate::server::{Id, id_of};
 use crate::violation::{Check, Violation};
 use berth_core::object::{Object, Pod};
 use berth_core::{ApplyError, Change, PluginSet};
@@ -30,8 +30,8 @@ impl Simulation {
             }
         }
         self.client.refused.remove(&id);
-        let is_gone = change == Change::Deleted
-            || as_pod(object).is_some_and(|pod| pod.status.is_finished());
+        let is_gone =
+            change == Change::Deleted || as_pod(object).is_some_and(|pod| pod.status.is_finished());
         let old = self.client.told.remove(&id);
         let new = (!is_gone).then_some(object);
         if let Some(new) = new {

@@ -30,10 +30,13 @@ pub(crate) struct Rules {
     permit: Permit,
     has_work: bool,
     pub(crate) vetoed: bool,
+    /// The node that the pod was assumed on.
+    node: Option<NodeId>,
 }
 
 impl Hooks for Rules {
-    fn reserve(&mut self, _: &Scheduler, _: PodId, _: NodeId) -> Reserve {
+    fn reserve(&mut self, _: &Scheduler, _: PodId, node: NodeId) -> Reserve {
+        self.node = Some(node);
         if self.refuses_reserve && self.random.percent(self.rate) {
             self.reserve = self.random.choose(&[Reserve::Rejected, Reserve::Failed]);
         }
@@ -79,6 +82,7 @@ impl Simulation {
             permit: Permit::Allow,
             has_work: false,
             vetoed: false,
+            node: None,
         };
         let Some(decision) = self.engine.schedule_one_with(self.now, &mut rules) else {
             return ensure(!self.engine.has_ready(), "pop", || {
@@ -107,13 +111,7 @@ impl Simulation {
     }
 
     /// What is to be expected after a decision, and the calls that follow it.
-    fn follow(
-        &mut self,
-        key: &Key,
-        decision: &Decision,
-        rules: &Rules,
-        nowhere: bool,
-    ) -> Check {
+    fn follow(&mut self, key: &Key, decision: &Decision, rules: &Rules, nowhere: bool) -> Check {
         if matches!(rules.reserve, Reserve::Rejected | Reserve::Failed) {
             self.counts.count(Fault::ReserveRefused);
         }
@@ -124,6 +122,11 @@ impl Simulation {
             self.counts.count(Fault::Vetoed);
         }
         let now = self.engine.now();
+        // Taken back or not, the node has changed.
+        if let (Some(node), Some(pod)) = (rules.node, self.told_pod(key).cloned()) {
+            let node = self.engine.node(node).name.to_owned();
+            self.shadow.assume(&pod, &node);
+        }
         match decision.outcome {
             Outcome::Scheduled(node) => return self.placed(key, decision, node, rules),
             Outcome::Unschedulable | Outcome::Refused(_) => {}
@@ -227,7 +230,6 @@ impl Simulation {
             Call::Preempt { .. } => false,
         });
         ensure(!twice, "I4", || format!("{key:?} is being bound already"))?;
-        self.shadow.assume(&object, &node);
         let Some(pod) = self.pods.get_mut(key) else {
             return Ok(());
         };

@@ -2,14 +2,14 @@
 
 use super::calls::Call;
 use super::{Simulation, new_scheduler};
-use crate::expected::Place;
 use crate::client::Client;
+use crate::expected::Place;
 use crate::fault::Fault;
 use crate::random::Random;
 use crate::server::{Id, Seen};
 use crate::violation::{Check, ensure};
-use berth_core::{ApplyError, Change};
 use berth_core::object::Object;
+use berth_core::{ApplyError, Change};
 
 /// Kinds that the scheduler watches.
 pub(crate) const KINDS: [&str; 8] = [
@@ -40,7 +40,11 @@ impl Simulation {
             return Ok(());
         };
         for _ in 0..=random.below(6) {
-            let event = self.server.streams.get_mut(kind).and_then(|own| own.pop_front());
+            let event = self
+                .server
+                .streams
+                .get_mut(kind)
+                .and_then(|own| own.pop_front());
             let Some(event) = event else {
                 break;
             };
@@ -97,7 +101,9 @@ impl Simulation {
                 result,
                 Err(ApplyError::AlreadyExists | ApplyError::Capacity(_))
             );
-            ensure(refused, "F11", || format!("{id:?} was added twice: {result:?}"))?;
+            ensure(refused, "F11", || {
+                format!("{id:?} was added twice: {result:?}")
+            })?;
         } else {
             self.apply(Change::Modified, &known)?;
         }
@@ -183,7 +189,10 @@ impl Simulation {
         self.counts.count(Fault::Restarted);
         for call in std::mem::take(&mut self.calls) {
             let Call::Bind {
-                key, uid, node, is_unclear
+                key,
+                uid,
+                node,
+                is_unclear,
             } = call
             else {
                 continue;

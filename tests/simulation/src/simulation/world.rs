@@ -2,14 +2,14 @@
 
 use super::Simulation;
 use crate::action::Verb;
+use crate::expected::key_of;
 use crate::fault::Fault;
 use crate::random::Random;
 use crate::server::{Key, pod_id};
-use crate::expected::key_of;
 use berth_core::Quantity;
 use berth_core::object::{
-    ContainerStatus, LabelSelector, Namespace, Node, Object, ObjectMeta, Pod, PodDisruptionBudget, PodStatus, Service,
-    Taint, Toleration, Workload,
+    ContainerStatus, LabelSelector, Namespace, Node, Object, ObjectMeta, Pod, PodDisruptionBudget,
+    PodStatus, Service, Taint, Toleration, Workload,
 };
 use berth_test_support::generate::node::{EFFECTS, TAINTS};
 use berth_test_support::generate::placement::node_name;
@@ -187,8 +187,7 @@ impl Simulation {
         };
         self.counts.count(Fault::NodeVanished);
         let name = node.metadata.name;
-        self.server
-            .delete(&("Node", String::new(), name.clone()));
+        self.server.delete(&("Node", String::new(), name.clone()));
         // Its pods go with it, or later.
         if random.one_in(2) {
             let pods = self.server.pods();
@@ -255,9 +254,8 @@ impl Simulation {
             self.report_resize(random);
             return;
         }
-        let wanted = |pod: &Pod| {
-            !pod.spec.node_name.is_empty() || pod.metadata.deletion_timestamp.is_some()
-        };
+        let wanted =
+            |pod: &Pod| !pod.spec.node_name.is_empty() || pod.metadata.deletion_timestamp.is_some();
         let Some((key, uid)) = self.any_pod(random, wanted) else {
             return;
         };
