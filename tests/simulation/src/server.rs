@@ -129,13 +129,13 @@ impl Server {
     /// Binds a pod, if it is this very pod, waits, and may be bound. The node is not looked for, as
     /// in a real server.
     pub fn bind(&mut self, key: &Key, uid: &str, node: &str) -> bool {
-        let waits = |pod: &&Pod| {
+        let waits = |pod: &Pod| {
             pod.spec.node_name.is_empty()
                 && pod.metadata.deletion_timestamp.is_none()
                 && pod.spec.scheduling_gates.is_empty()
                 && !pod.status.is_finished()
         };
-        if self.pod(key).filter(waits).is_none() {
+        if !self.pod(key).is_some_and(waits) {
             return false;
         }
         self.change_pod(key, uid, |pod| {

@@ -67,7 +67,7 @@ impl Simulation {
                 uid,
                 node,
                 is_unclear,
-            } => self.answer_bind(key, uid, node, is_unclear, random),
+            } => self.answer_bind(&key, &uid, &node, is_unclear, random),
             Call::Preempt { key, uid, writes } => {
                 self.write(key, uid, writes, random);
                 Ok(())
@@ -77,26 +77,26 @@ impl Simulation {
 
     fn answer_bind(
         &mut self,
-        key: Key,
-        uid: String,
-        node: String,
+        key: &Key,
+        uid: &str,
+        node: &str,
         is_unclear: bool,
         random: &mut Random,
     ) -> Check {
-        let Some(place) = self.expected(&key, &uid).map(|pod| pod.place) else {
+        let Some(place) = self.expected(key, uid).map(|pod| pod.place) else {
             // The pod is gone; the server refuses by the UID.
             return Ok(());
         };
         let wait = |own: &mut Self, is_unclear: bool| {
             own.calls.push(Call::Bind {
                 key: key.clone(),
-                uid: uid.clone(),
-                node: node.clone(),
+                uid: uid.to_owned(),
+                node: node.to_owned(),
                 is_unclear,
             });
             Ok(())
         };
-        let id = self.id(&key);
+        let id = self.id(key);
         let Some(id) = id else {
             return ensure(false, "I3", || format!("{key:?} is not there"));
         };
@@ -105,13 +105,13 @@ impl Simulation {
                 if self.strikes(random, Fault::PermitRefused) {
                     let done = self.engine.reject(id);
                     ensure(done, "permit", || format!("{key:?} does not wait"))?;
-                    return self.refused_at_permit(&key, self.now);
+                    return self.refused_at_permit(key, self.now);
                 }
                 if self.calm || random.one_in(2) {
                     let done = self.engine.allow(id);
                     ensure(done, "permit", || format!("{key:?} does not wait"))?;
                     self.set_place(
-                        &key,
+                        key,
                         if has_work {
                             Place::PreBind
                         } else {
@@ -123,11 +123,11 @@ impl Simulation {
             }
             Place::PreBind => {
                 if self.strikes(random, Fault::PreBindFailed) {
-                    return self.told(&key, BindOutcome::Rejected);
+                    return self.told(key, BindOutcome::Rejected);
                 }
                 let done = self.engine.pre_bound(id);
                 ensure(done, "pre-bind", || format!("{key:?} is not at PreBind"))?;
-                self.set_place(&key, Place::Binding);
+                self.set_place(key, Place::Binding);
                 return wait(self, false);
             }
             Place::Binding => {}
@@ -138,37 +138,37 @@ impl Simulation {
             if random.one_in(4) && !self.calm {
                 return wait(self, true);
             }
-            return self.read_again(&key, &uid, &node, random);
+            return self.read_again(key, uid, node, random);
         }
-        if !self.knows_node(&node) && random.one_in(2) {
+        if !self.knows_node(node) && random.one_in(2) {
             // None is sent to a node that is known to be gone.
-            return self.told(&key, BindOutcome::Failed);
+            return self.told(key, BindOutcome::Failed);
         }
         if self.strikes(random, Fault::BindRefused) {
             return self.told(
-                &key,
+                key,
                 random.choose(&[BindOutcome::Failed, BindOutcome::Rejected]),
             );
         }
         if self.may(Fault::DeletedMidBind) && random.one_in(8) {
             self.counts.count(Fault::DeletedMidBind);
-            self.server.evict(&key, &uid, false);
+            self.server.evict(key, uid, false);
         }
         if self.strikes(random, Fault::BindAnswerLost) {
-            self.server.bind(&key, &uid, &node);
-            self.told(&key, BindOutcome::Unknown)?;
+            self.server.bind(key, uid, node);
+            self.told(key, BindOutcome::Unknown)?;
             return wait(self, true);
         }
         if self.strikes(random, Fault::BindRequestLost) {
-            self.told(&key, BindOutcome::Unknown)?;
+            self.told(key, BindOutcome::Unknown)?;
             return wait(self, true);
         }
-        let outcome = if self.server.bind(&key, &uid, &node) {
+        let outcome = if self.server.bind(key, uid, node) {
             BindOutcome::Bound
         } else {
             BindOutcome::Failed
         };
-        self.told(&key, outcome)
+        self.told(key, outcome)
     }
 
     /// Reads a pod whose binding is unclear.

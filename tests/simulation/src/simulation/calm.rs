@@ -5,6 +5,7 @@ use crate::check;
 use crate::expected::{Place, SECOND};
 use crate::random::Random;
 use crate::violation::{Check, ensure};
+use std::collections::VecDeque;
 
 /// Turns in one simulated second at most.
 const TURNS: usize = 200;
@@ -30,7 +31,7 @@ impl Simulation {
             while let Some((key, uid, node)) = self.strays.pop() {
                 self.server.bind(&key, &uid, &node);
             }
-            if self.calls.is_empty() && self.server.streams.values().all(|own| own.is_empty()) {
+            if self.calls.is_empty() && self.server.streams.values().all(VecDeque::is_empty) {
                 break;
             }
             for _ in 0..self.calls.len() {

@@ -10,6 +10,7 @@ use crate::server::{Id, Seen};
 use crate::violation::{Check, ensure};
 use berth_core::object::Object;
 use berth_core::{ApplyError, Change};
+use std::collections::VecDeque;
 
 /// Kinds that the scheduler watches.
 pub(crate) const KINDS: [&str; 8] = [
@@ -44,7 +45,7 @@ impl Simulation {
                 .server
                 .streams
                 .get_mut(kind)
-                .and_then(|own| own.pop_front());
+                .and_then(VecDeque::pop_front);
             let Some(event) = event else {
                 break;
             };
@@ -58,7 +59,7 @@ impl Simulation {
             let again = self.strikes(random, Fault::EventDoubled);
             self.hand_over(event.clone(), random)?;
             if again {
-                self.repeat(event, random)?;
+                self.repeat(&event, random)?;
             }
         }
         Ok(())
@@ -87,7 +88,7 @@ impl Simulation {
 
     /// The same event again: the client drops it; a scheduler that hears it all the same refuses it
     /// or finds nothing new.
-    fn repeat(&mut self, event: Seen, random: &mut Random) -> Check {
+    fn repeat(&mut self, event: &Seen, random: &mut Random) -> Check {
         let stale = self.client.take(event.clone()).is_none();
         ensure(stale, "client", || format!("took {event:?} twice"))?;
         let id = crate::server::id_of(&event.object);
