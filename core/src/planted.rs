@@ -56,11 +56,21 @@ pub enum Bug {
     FinishedKept,
     /// Another pod under the same name is taken for the old one.
     UidIgnored,
+    /// Events wake nobody whom spreading rejected.
+    SpreadUnheard,
+    /// Events wake nobody whom other pods' terms rejected.
+    AffinityUnheard,
+    /// Events wake nobody who waits for a host port.
+    PortUnheard,
+    /// All pods of lower priority are victims.
+    NoReprieve,
+    /// The first candidate is taken, not the best.
+    FirstCandidate,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 30] = [
         Self::LostWakeUp,
         Self::TaintUnheard,
         Self::EventsNotReplayed,
@@ -86,6 +96,11 @@ impl Bug {
         Self::VerdictKept,
         Self::FinishedKept,
         Self::UidIgnored,
+        Self::SpreadUnheard,
+        Self::AffinityUnheard,
+        Self::PortUnheard,
+        Self::NoReprieve,
+        Self::FirstCandidate,
     ];
 }
 

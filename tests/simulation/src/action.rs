@@ -61,17 +61,17 @@ const WEIGHTS: [(Verb, usize, Option<usize>); 22] = [
     (Verb::Turn, 240, None),
     (Verb::Deliver, 220, None),
     (Verb::Answer, 150, None),
-    (Verb::CreatePod, 70, Some(0)),
-    (Verb::DeletePod, 22, Some(1)),
+    (Verb::CreatePod, 110, Some(0)),
+    (Verb::DeletePod, 40, Some(1)),
     (Verb::UpdatePod, 25, None),
     (Verb::RecreatePod, 12, None),
-    (Verb::CreateNode, 20, None),
+    (Verb::CreateNode, 30, None),
     (Verb::UpdateNode, 20, Some(2)),
     (Verb::DeleteNode, 8, Some(2)),
     (Verb::ReturnNode, 10, Some(2)),
     (Verb::ForeignBind, 12, None),
-    (Verb::Kubelet, 50, Some(1)),
-    (Verb::Other, 14, None),
+    (Verb::Kubelet, 110, Some(1)),
+    (Verb::Other, 20, None),
     (Verb::Advance, 40, Some(3)),
     (Verb::Relist, 8, None),
     (Verb::Restart, 2, None),
@@ -79,7 +79,7 @@ const WEIGHTS: [(Verb, usize, Option<usize>); 22] = [
     (Verb::Activate, 5, None),
     (Verb::Ask, 6, None),
     (Verb::Retry, 10, None),
-    (Verb::Calm, 4, None),
+    (Verb::Calm, 12, None),
 ];
 
 /// The first `steps` steps of a seed.
@@ -98,7 +98,12 @@ pub fn script(setup: &Setup, steps: usize) -> Vec<Action> {
             left = left.wrapping_sub(*weight);
             is_it
         });
-        let verb = found.map_or(Verb::Turn, |(verb, _)| *verb);
+        let mut verb = found.map_or(Verb::Turn, |(verb, _)| *verb);
+        // A cluster first.
+        if number < 2 * setup.most.0 {
+            let first = [Verb::CreateNode, Verb::Deliver];
+            verb = first[number % 2];
+        }
         Action {
             number,
             verb,

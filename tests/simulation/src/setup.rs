@@ -7,8 +7,9 @@ use berth_core::object::config::KubeSchedulerConfiguration;
 use berth_core::profile::Profile;
 use berth_core::{Capacities, Fidelity, NodeSearch, Options, Ties};
 use berth_test_support::generate::node::{self, NodeRecipe};
-use berth_test_support::generate::pod::{self, ContainerRecipe, PodRecipe};
-use berth_test_support::generate::pool::Amounts;
+use berth_test_support::generate::placement::{NearRecipe, SpreadRecipe};
+use berth_test_support::generate::pod::{self, ContainerRecipe, PlaceRecipe, PodRecipe};
+use berth_test_support::generate::pool::{Amounts, SelectorRecipe};
 use berth_test_support::generate::profile::{self, ProfileRecipe, configuration_json};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -76,7 +77,7 @@ impl Setup {
         config["podMaxBackoffSeconds"] = json!(longest);
         let config: KubeSchedulerConfiguration =
             serde_json::from_value(config).expect("a configuration");
-        let style = random.below(3);
+        let style = random.choose(&[0, 0, 1, 2]);
         let nodes = (0..=random.below(4))
             .map(|_| match style {
                 0 => plain_node(&mut random),
@@ -85,7 +86,7 @@ impl Setup {
                 _ => recipes.draw(&node::node()),
             })
             .collect();
-        let pods = (0..=random.below(5))
+        let pods = (0..=random.below(6))
             .map(|_| match style {
                 0 => plain_pod(&mut random),
                 1 => recipes.draw(&pod::pod()),
@@ -111,7 +112,8 @@ impl Setup {
             priorities: random
                 .choose(&[
                     &[0][..],
-                    &[5],
+                    &[0, 10],
+                    &[-5, 0, 5, 7],
                     &[0, 10],
                     &[-5, 0, 5, 7],
                     &[i32::MIN, 0, i32::MAX],
@@ -233,12 +235,12 @@ fn plain_node(random: &mut Random) -> NodeRecipe {
         }),
         // 110, 3, 8, 1 pods.
         pods: Some(random.choose(&[0, 0, 0, 1, 2, 4])),
-        zone: random.choose(&[None, Some(0), Some(1)]),
+        zone: random.choose(&[None, Some(0), Some(0), Some(1), Some(1)]),
         ..NodeRecipe::default()
     }
 }
 
-/// One core, or half, or nothing; some with a port.
+/// One core, or half, or nothing; some with a port, some that care for others.
 fn plain_pod(random: &mut Random) -> PodRecipe {
     let ports = if random.one_in(4) {
         vec![(0, 0, 0)]
@@ -246,7 +248,9 @@ fn plain_pod(random: &mut Random) -> PodRecipe {
         Vec::new()
     };
     PodRecipe {
-        labels: random.choose(&[&[][..], &[(3, 0)], &[(3, 1)]]).to_vec(),
+        labels: random
+            .choose(&[&[][..], &[(3, 0)], &[(3, 0)], &[(3, 1)]])
+            .to_vec(),
         containers: vec![ContainerRecipe {
             requests: Amounts {
                 cpu: random.choose(&[Some(0), Some(0), Some(3), Some(4), None]),
@@ -256,6 +260,46 @@ fn plain_pod(random: &mut Random) -> PodRecipe {
             ports,
             ..ContainerRecipe::default()
         }],
+        place: if random.one_in(2) {
+            plain_place(random)
+        } else {
+            PlaceRecipe::default()
+        },
         ..PodRecipe::default()
     }
+}
+
+/// Apart from pods of a label, near them, or spread with them, by node or zone.
+fn plain_place(random: &mut Random) -> PlaceRecipe {
+    let selector = Some(SelectorRecipe {
+        pairs: vec![(3, random.choose(&[0, 0, 1]))],
+        expressions: Vec::new(),
+    });
+    let key = random.choose(&[0, 1]);
+    let mut place = PlaceRecipe::default();
+    if random.one_in(2) {
+        place.spread = vec![SpreadRecipe {
+            max_skew: 1,
+            key,
+            hard: true,
+            selector,
+            min_domains: None,
+            honor_affinity: None,
+            honor_taints: None,
+            match_label_keys: Vec::new(),
+        }];
+        return place;
+    }
+    let term = NearRecipe {
+        key,
+        selector,
+        namespaces: Vec::new(),
+        namespace_selector: None,
+    };
+    if random.one_in(2) {
+        place.far = vec![term];
+    } else {
+        place.near = vec![term];
+    }
+    place
 }

@@ -90,10 +90,8 @@ pub(super) fn checked(
     ensure(own.iter().all(there), "I15", || {
         format!("{own:?} are to go from {node}, but are not all there")
     })?;
-    // All pairs of attempt and node take long; every third attempt is as good.
-    let is_ordered = simulation.returned.is_empty();
-    let is_judged = is_plain(judged) && is_ordered && !rules.vetoed;
-    if !is_judged || simulation.trace.is_multiple_of(3) {
+    let is_ordered = !simulation.returned.contains(node);
+    if !is_plain(judged) || !is_ordered || rules.vetoed {
         return Ok(false);
     }
     let Some((victims, cost)) = candidate(simulation, judged, node)? else {
@@ -105,6 +103,9 @@ pub(super) fn checked(
     ensure(own == victims, "I15", || {
         format!("for {name} on {node} go {own:?}, but should {victims:?}")
     })?;
+    if !simulation.returned.is_empty() {
+        return Ok(true);
+    }
     let best = best(simulation, judged)?;
     let is_best = best.as_ref().is_some_and(|(_, least)| cost <= *least);
     ensure(is_best, "I15", || {

@@ -3,7 +3,7 @@
 
 use super::Simulation;
 use crate::expected::{Expected, Place, as_pod, is_same, key_of};
-use berth_core::object::{Object, Pod};
+use berth_core::object::{Object, Pod, PodAffinityTerm};
 use berth_core::plugins::Plugin;
 
 impl Simulation {
@@ -41,10 +41,8 @@ impl Simulation {
         });
         let affinity = pod.spec.affinity.as_ref();
         // The first of its kind may go anywhere; that the last other one has gone is no news.
-        let near = affinity.is_some_and(|own| {
-            let near = own.pod_affinity.as_ref();
-            near.is_some_and(|near| !near.required.is_empty())
-        });
+        let near = affinity.and_then(|own| own.pod_affinity.as_ref());
+        let near = near.is_some_and(|near| near.required.iter().any(|own| may_match(own, pod)));
         // The hint of nodeaffinity asks whether the pod's own terms matched before the update; that
         // the profile's match now is no news.
         let adds = profile.is_some_and(|profile| {
@@ -57,11 +55,19 @@ impl Simulation {
     }
 }
 
+/// Whether a term may match the pod's own labels; where that is hard to say, it may.
+fn may_match(term: &PodAffinityTerm, pod: &Pod) -> bool {
+    let labels = &pod.metadata.labels;
+    term.label_selector.as_ref().is_some_and(|selector| {
+        let mut pairs = selector.match_labels.iter();
+        pairs.all(|(key, value)| labels.get(key) == Some(value))
+    })
+}
+
 /// Plugins that do not hear of a change which may lift their verdict.
 fn silent_for(old: Option<&Object>, new: Option<&Object>) -> Vec<Plugin> {
     let (near, spread) = (Plugin::InterPodAffinity, Plugin::PodTopologySpread);
     match (old, new) {
-        // Terms that select namespaces; default constraints that select by owner.
         (_, Some(Object::Node(_))) if old.is_none() => Vec::new(),
         // Terms of pods on a node that goes; `InterPodAffinity` registers no deletion of nodes.
         (Some(Object::Node(_)), None) => vec![near],
@@ -87,6 +93,11 @@ fn silent_for(old: Option<&Object>, new: Option<&Object>) -> Vec<Plugin> {
             }
         }
         (Some(Object::Pod(_)), None) | (None, Some(Object::Pod(_))) => Vec::new(),
-        _ => vec![near, spread],
+        // Which namespaces a term selects, and by what default constraints select.
+        (Some(Object::Namespace(_)), _) | (_, Some(Object::Namespace(_))) => vec![near],
+        (Some(Object::PodDisruptionBudget(_)), _) | (_, Some(Object::PodDisruptionBudget(_))) => {
+            Vec::new()
+        }
+        _ => vec![spread],
     }
 }

@@ -71,6 +71,8 @@ impl Simulation {
             let mut pods = self.pods.values();
             if pods.any(|pod| pod.node.as_ref() == Some(&id.2)) {
                 self.returned.insert(id.2.clone());
+            } else {
+                self.returned.remove(&id.2);
             }
         }
     }
