@@ -66,8 +66,8 @@ impl Setup {
         let mut recipes = Recipes::new(&mut random);
         let (initial, longest) = random.choose(&[(1, 10), (1, 10), (1, 2), (3, 60), (1, 1)]);
         let profiles = match random.below(4) {
-            0 => vec![ProfileRecipe::default()],
-            1 => vec![ProfileRecipe::default(), recipes.draw(&profile::profile())],
+            0 | 1 => vec![ProfileRecipe::default()],
+            2 => vec![ProfileRecipe::default(), recipes.draw(&profile::profile())],
             _ => (0..=random.below(2))
                 .map(|_| recipes.draw(&profile::profile()))
                 .collect(),
@@ -79,7 +79,8 @@ impl Setup {
             serde_json::from_value(config).expect("a configuration");
         let style = random.choose(&[0, 0, 1, 2]);
         let nodes = (0..=random.below(4))
-            .map(|_| match style {
+            .map(|at| match style {
+                _ if at == 0 => plain_node(&mut random),
                 0 => plain_node(&mut random),
                 1 => recipes.draw(&node::node()),
                 _ if random.one_in(2) => plain_node(&mut random),
@@ -87,7 +88,8 @@ impl Setup {
             })
             .collect();
         let pods = (0..=random.below(6))
-            .map(|_| match style {
+            .map(|at| match style {
+                _ if at == 0 => plain_pod(&mut random),
                 0 => plain_pod(&mut random),
                 1 => recipes.draw(&pod::pod()),
                 _ if random.one_in(2) => plain_pod(&mut random),

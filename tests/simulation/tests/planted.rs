@@ -7,7 +7,7 @@ use berth_simulation::run::run;
 use std::time::Instant;
 
 /// Seeds within which each bug must be found.
-const SEEDS: u64 = 150;
+const SEEDS: u64 = 600;
 const STEPS: usize = 2000;
 /// Seeds that must pass without a bug.
 const SOUND: u64 = 10;

@@ -230,11 +230,12 @@ impl Simulation {
                 key: victim,
                 uid: victim_uid,
             }) => {
-                let fails = self.strikes(random, Fault::PreemptionFailed);
+                let fails = random.one_in(3) && self.may(Fault::PreemptionFailed);
                 if !fails || random.one_in(3) {
                     self.evict(&victim, &victim_uid);
                 }
                 if fails {
+                    self.counts.count(Fault::PreemptionFailed);
                     self.preemption_failed(&key, &uid);
                     return;
                 }

@@ -165,8 +165,8 @@ impl Simulation {
         };
         let name = node.metadata.name.clone();
         match random.below(4) {
-            0 => node.spec.unschedulable = !node.spec.unschedulable,
-            1 if node.spec.taints.is_empty() => node.spec.taints.push(Taint {
+            0 => node.spec.unschedulable = random.one_in(4),
+            1 if node.spec.taints.is_empty() && random.one_in(3) => node.spec.taints.push(Taint {
                 key: TAINTS[0].into(),
                 effect: EFFECTS[0].into(),
                 ..Taint::default()
