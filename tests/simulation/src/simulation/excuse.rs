@@ -70,7 +70,10 @@ fn silent_for(old: Option<&Object>, new: Option<&Object>) -> Vec<Plugin> {
     match (old, new) {
         (_, Some(Object::Node(_))) if old.is_none() => Vec::new(),
         // Terms of pods on a node that goes; `InterPodAffinity` registers no deletion of nodes.
-        (Some(Object::Node(_)), None) => vec![near],
+        // Which namespaces a term selects.
+        (Some(Object::Node(_)), None)
+        | (Some(Object::Namespace(_)), _)
+        | (_, Some(Object::Namespace(_))) => vec![near],
         (Some(Object::Node(before)), Some(Object::Node(after))) => {
             // Terms of other pods than the waiting one; the node affinity that spreading honours.
             if before.metadata.labels == after.metadata.labels {
@@ -93,11 +96,10 @@ fn silent_for(old: Option<&Object>, new: Option<&Object>) -> Vec<Plugin> {
             }
         }
         (Some(Object::Pod(_)), None) | (None, Some(Object::Pod(_))) => Vec::new(),
-        // Which namespaces a term selects, and by what default constraints select.
-        (Some(Object::Namespace(_)), _) | (_, Some(Object::Namespace(_))) => vec![near],
         (Some(Object::PodDisruptionBudget(_)), _) | (_, Some(Object::PodDisruptionBudget(_))) => {
             Vec::new()
         }
+        // By what default constraints select.
         _ => vec![spread],
     }
 }
