@@ -10,11 +10,13 @@ impl Simulation {
     /// Notes whom a change may have helped in silence. `old` and `new`: the object before and after.
     pub(super) fn excuse(&mut self, old: Option<&Object>, new: Option<&Object>) {
         let mut plugins = silent_for(old, new);
-        // Updates of a pod that is assumed are no events, and its confirmation is told as new.
+        // Updates of a pod that is assumed are no events, and its confirmation is told as new, even
+        // if it is on another node than it was assumed on.
         let changed = (old != new).then_some(new).flatten().and_then(as_pod);
         let assumed = changed.and_then(|pod| self.pods.get(&key_of(pod)));
         if assumed.is_some_and(Expected::is_assumed) {
             plugins.extend([
+                Plugin::NodePorts,
                 Plugin::NodeResourcesFit,
                 Plugin::InterPodAffinity,
                 Plugin::PodTopologySpread,
