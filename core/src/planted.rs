@@ -56,8 +56,6 @@ pub enum Bug {
     FinishedKept,
     /// Another pod under the same name is taken for the old one.
     UidIgnored,
-    /// Events wake nobody whom spreading rejected.
-    SpreadUnheard,
     /// Events wake nobody whom other pods' terms rejected.
     AffinityUnheard,
     /// Events wake nobody who waits for a host port.
@@ -70,7 +68,7 @@ pub enum Bug {
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 29] = [
         Self::LostWakeUp,
         Self::TaintUnheard,
         Self::EventsNotReplayed,
@@ -96,7 +94,6 @@ impl Bug {
         Self::VerdictKept,
         Self::FinishedKept,
         Self::UidIgnored,
-        Self::SpreadUnheard,
         Self::AffinityUnheard,
         Self::PortUnheard,
         Self::NoReprieve,

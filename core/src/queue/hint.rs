@@ -60,7 +60,6 @@ impl Rules for Judge<'_> {
         };
         let is_node = event.resource == Resource::Node;
         let is_deaf = match plugin {
-            Plugin::PodTopologySpread => planted::is(Bug::SpreadUnheard),
             Plugin::InterPodAffinity => planted::is(Bug::AffinityUnheard),
             Plugin::NodePorts => planted::is(Bug::PortUnheard),
             _ => false,
