@@ -95,6 +95,10 @@ pub mod intake;
 mod intern;
 #[cfg(feature = "objects")]
 pub mod object;
+/// Test-only; see the feature `planted-bugs`.
+#[cfg(feature = "objects")]
+#[cfg_attr(not(feature = "planted-bugs"), allow(dead_code))]
+mod planted;
 #[cfg(feature = "objects")]
 mod preemption;
 #[cfg(feature = "objects")]
@@ -114,6 +118,8 @@ mod toleration;
 
 #[cfg(feature = "alloc")]
 pub use node_set::NodeSet;
+#[cfg(feature = "planted-bugs")]
+pub use planted::{Bug, plant};
 pub use quantity::Quantity;
 #[cfg(feature = "objects")]
 pub use {

@@ -36,6 +36,7 @@ use crate::capacity::{CapacityExceeded, bytes_of, sum};
 use crate::fixed_vec::FixedVec;
 use crate::id::{ClassId, PodId};
 use crate::intern::{Texts, Word};
+use crate::planted::{self, Bug};
 use crate::plugins::Plugin;
 use crate::table::Count;
 use alloc::vec::Vec;
@@ -206,7 +207,11 @@ impl Queue {
     /// rejected. It is in flight then.
     pub(crate) fn pop(&mut self) -> Option<PodId> {
         let items = &mut self.items;
-        let pod = self.active.pop(items).or_else(|| self.backoff.pop(items))?;
+        let mut pod = self.active.pop(items).or_else(|| self.backoff.pop(items));
+        if planted::is(Bug::ErrorTriedEarly) {
+            pod = pod.or_else(|| self.errors.pop(items));
+        }
+        let pod = pod?;
         if let Some(item) = items.get_mut(pod as usize) {
             item.attempts = item.attempts.saturating_add(1);
             item.place = Place::InFlight;
@@ -274,7 +279,14 @@ impl Queue {
 
     /// Keeps an event for the pods in flight, whose nodes have these words; whether it was kept.
     pub(crate) fn keep(&mut self, event: &Event<'_>, nodes: [&[Word]; 2]) -> bool {
-        !self.flight.is_empty() && self.flight.keep(event, nodes)
+        if self.flight.is_empty() {
+            return false;
+        }
+        let kept = self.flight.keep(event, nodes);
+        if !kept {
+            self.flight.miss();
+        }
+        kept
     }
 
     /// A pod's priority or class changed: it is put where it belongs now.
@@ -334,7 +346,10 @@ impl Queue {
     /// Moves pods that have waited for more than the longest time at `now`.
     pub(crate) fn flush_waiting(&mut self, rules: &impl Rules) {
         let mut moved = core::mem::take(&mut self.moved);
-        let (now, longest) = (self.now, self.durations.longest_wait);
+        let (now, mut longest) = (self.now, self.durations.longest_wait);
+        if planted::is(Bug::FlushForgotten) {
+            longest = u64::MAX;
+        }
         for group in self.waiting.groups(|_, _| true) {
             let pods = Waiting::pods(&self.items, &group).filter(|pod| {
                 let item = self.items.get(*pod as usize);
@@ -395,6 +410,7 @@ impl Queue {
     pub(crate) fn is_preempting(&self, pod: PodId) -> bool {
         let (victim, generation) = self.item(pod).last_victim;
         let victim = self.items.get(victim as usize);
+        let victim = victim.filter(|_| !planted::is(Bug::PreemptorNotHeld));
         victim.is_some_and(|victim| victim.generation == generation && !victim.is_terminating)
     }
 
@@ -425,7 +441,9 @@ impl Queue {
             .is_some_and(|item| item.expiry >= now && item.expiry > 0);
         match verdict {
             Move::Stay => self.enter_waiting(pod),
-            Move::AfterBackoff if backs_off => self.enter_backoff(rules, pod),
+            Move::AfterBackoff if backs_off && !planted::is(Bug::BackoffIgnored) => {
+                self.enter_backoff(rules, pod);
+            }
             _ => self.enter_active(rules, pod, false),
         }
     }
@@ -470,6 +488,9 @@ impl Queue {
             return true;
         };
         item.gating = rules.gate(PodId(pod), item, is_preempting);
+        if planted::is(Bug::GateIgnored) {
+            item.gating = None;
+        }
         let Some(plugin) = item.gating else {
             return false;
         };

@@ -54,6 +54,9 @@ pub fn read_config(file: &Path) -> Result<Whole, Problem> {
 }
 
 /// Reads a whole file as it is.
+///
+/// # Errors
+/// One that cannot be read, or is too large.
 pub fn read_bytes(file: &Path) -> Result<Vec<u8>, Problem> {
     bytes::read_raw(file, INPUT_BYTES_MAX)
 }

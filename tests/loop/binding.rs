@@ -281,3 +281,109 @@ fn a_full_table_of_events_refuses_the_change() {
         add(&mut scheduler, "Node", node(&name, json!({}))).expect("nobody needs events now");
     }
 }
+
+#[test]
+fn another_pod_under_the_name_is_new_whatever_the_old_one_was_about() {
+    let of = |uid: &str| pod("p", json!({"metadata": {"uid": uid}}));
+    for permit in [Permit::Allow, Permit::Wait(10 * SECOND)] {
+        let mut course = Course::new(&[("Node", node("a", json!({}))), ("Pod", of("old"))]);
+        let id = course.id("p");
+        let before = course.replay.scheduler.state_hash();
+        turn(&mut course, &mut Rules::permit(permit));
+        course.apply(Change::Modified, "Pod", &of("new"));
+        let scheduler = &mut course.replay.scheduler;
+        assert_eq!(scheduler.queue_part(id), Some(QueuePart::Active));
+        assert_eq!(scheduler.node_of(id), None);
+        assert_eq!(scheduler.attempts(id), 0);
+        assert_eq!(scheduler.queue_counts().in_flight, 0);
+        // The old one's binding is nobody's.
+        assert!(!scheduler.bound(id, BindOutcome::Bound, course.now));
+        course.apply(Change::Modified, "Pod", &of("old"));
+        assert_eq!(course.replay.scheduler.state_hash(), before);
+    }
+}
+
+#[test]
+fn a_pod_keeps_waiting_for_the_node_that_it_was_assumed_on() {
+    let (mut course, id, _) = course();
+    turn(&mut course, &mut Rules::permit(Permit::Allow));
+    let scheduler = &mut course.replay.scheduler;
+    assert!(scheduler.bound(id, BindOutcome::Unknown, course.now));
+    course.apply(Change::Deleted, "Node", &node("a", json!({})));
+    // An update that was on its way does not say that it was not bound.
+    let labelled = pod("p", json!({"metadata": {"labels": {"a": "b"}}}));
+    course.apply(Change::Modified, "Pod", &labelled);
+    course.replay.add("Node", &node("a", json!({})));
+    let scheduler = &mut course.replay.scheduler;
+    assert_eq!(scheduler.node_of(id), scheduler.find_node("a"));
+    assert_eq!(scheduler.queue_part(id), Some(QueuePart::Binding));
+    assert!(scheduler.bound(id, BindOutcome::Failed, course.now));
+    assert_eq!(scheduler.node_of(id), None);
+    assert_eq!(scheduler.queue_part(id), Some(QueuePart::Backoff));
+}
+
+/// Lets pods of these names wait at Permit.
+struct Waits<'a>(&'a [&'a str]);
+
+impl Hooks for Waits<'_> {
+    fn permit(&mut self, scheduler: &Scheduler, pod: PodId, _: NodeId) -> Permit {
+        if self.0.contains(&scheduler.pod_name(pod).1) {
+            Permit::Wait(100 * SECOND)
+        } else {
+            Permit::Allow
+        }
+    }
+}
+
+#[test]
+fn an_event_that_a_full_table_cannot_keep_counts_as_heard() {
+    let capacities = Capacities {
+        in_flight_events: 8,
+        ..Capacities::for_size(16, 64)
+    };
+    let config = berth_core::object::config::KubeSchedulerConfiguration::default();
+    let scheduler = Scheduler::new(&config, Options::default(), capacities);
+    let mut scheduler = scheduler.expect("a valid configuration");
+    scheduler.advance(START);
+    let apply = |scheduler: &mut Scheduler, kind: &str, json| {
+        let applied = scheduler.apply(Change::Added, &object(kind, &json));
+        applied.unwrap_or_else(|error| panic!("{error}"));
+    };
+    let large = json!({"status": {"allocatable": {"cpu": "40", "pods": "40"}}});
+    apply(&mut scheduler, "Node", node("a", large));
+    let names: Vec<String> = (0..9).map(|number| format!("p{number}")).collect();
+    let all = ["first"]
+        .into_iter()
+        .chain(names.iter().map(String::as_str));
+    for (at, name) in all.chain(["last"]).enumerate() {
+        let priority = 20 - i32::try_from(at).expect("a few pods");
+        apply(
+            &mut scheduler,
+            "Pod",
+            pod(name, json!({"spec": {"priority": priority}})),
+        );
+    }
+    let turns = |scheduler: &mut Scheduler, count: usize| {
+        for _ in 0..count {
+            let decision = scheduler.schedule_one_with(START, &mut Waits(&["first", "last"]));
+            let outcome = decision.expect("a pod waits").outcome;
+            assert_eq!(outcome, Outcome::Scheduled(NodeId(0)));
+        }
+    };
+    // The first one holds the table while eight bindings fail, which fills it.
+    turns(&mut scheduler, 10);
+    let id = |scheduler: &Scheduler, name: &str| {
+        let id = scheduler.find_pod("default", name);
+        id.unwrap_or_else(|| panic!("{name} is not there"))
+    };
+    for name in &names[..8] {
+        let id = id(&scheduler, name);
+        assert!(scheduler.bound(id, BindOutcome::Failed, START));
+    }
+    turns(&mut scheduler, 1);
+    let ninth = id(&scheduler, &names[8]);
+    assert!(scheduler.bound(ninth, BindOutcome::Failed, START));
+    let last = id(&scheduler, "last");
+    assert!(scheduler.reject(last));
+    assert_eq!(scheduler.queue_part(last), Some(QueuePart::Backoff));
+}

@@ -401,3 +401,28 @@ fn a_pod_of_equal_priority_does_not_take_a_nominated_place() {
     let decision = course.turn().expect("the nominated pod is next");
     assert_eq!(decision.outcome, Outcome::Scheduled(NodeId(0)));
 }
+
+#[test]
+fn of_equal_victims_on_a_node_that_came_back_the_first_known_one_stays() {
+    let mut course = Course::new(&[
+        ("Node", node("a", json!({}))),
+        ("Pod", on("a", sized("gone", 2, 0))),
+        ("Pod", on("a", sized("one", 2, 0))),
+        ("Pod", on("a", sized("two", 2, 0))),
+    ]);
+    // Where a pod goes the last one takes its place.
+    course.replay.remove_pod(&on("a", sized("gone", 2, 0)));
+    course.replay.add("Pod", &sized("high", 2, 10));
+    for (comes_back, victim) in [(false, "one"), (true, "two")] {
+        if comes_back {
+            course.apply(Change::Deleted, "Node", &node("a", json!({})));
+            course.replay.add("Node", &node("a", json!({})));
+            course.wait(2 * super::SECOND);
+        }
+        course.turn().expect("a pod waits");
+        let expected = [(course.id(victim), VictimKind::Evict)];
+        assert_eq!(victims(&course), expected, "came back: {comes_back}");
+        let high = course.id("high");
+        course.replay.scheduler.preemption_failed(high);
+    }
+}

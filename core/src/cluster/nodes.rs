@@ -6,6 +6,7 @@ use crate::id::NodeId;
 use crate::intern::{Word, hash_bytes, text_word, word_text};
 use crate::kernel::{CPU, EPHEMERAL, MEMORY};
 use crate::object::{Node, ResourceList};
+use crate::planted::{self, Bug};
 use crate::plugins::node_declared_features;
 use crate::quantity::Quantity;
 use crate::requests::{self, ResourceClass};
@@ -448,7 +449,9 @@ impl Cluster {
         }
         self.journal.push(row as u32);
         self.mark_dirty(row);
-        self.refresh_live_row(row);
+        if !planted::is(Bug::VerdictKept) {
+            self.refresh_live_row(row);
+        }
     }
 
     fn new_row(&mut self, name: &str) -> Result<u32, ApplyError> {

@@ -6,6 +6,7 @@ use crate::class::{Class, Section, pin_of};
 use crate::id::{ClassId, PodId, ProfileId, TermId};
 use crate::intern::{Word, hash_pair, release_texts, text_word};
 use crate::object::Pod;
+use crate::planted::{self, Bug};
 use crate::scheduler::ApplyError;
 use crate::selector;
 use crate::table::{Count, Table, Vacant, occupy};
@@ -149,9 +150,7 @@ impl Cluster {
         };
         let class = self.intern_class(pod)?;
         let old = *self.pods.at(id);
-        let uid = pod.metadata.uid.as_str();
-        let is_same =
-            uid.is_empty() || old.uid == 0 || selector::word_of(&self.texts, uid) == Some(old.uid);
+        let is_same = !self.is_another(&old, pod);
         let row = if is_same && pod.spec.node_name.is_empty() && old.row != NONE {
             Some(old.row)
         } else {
@@ -167,8 +166,12 @@ impl Cluster {
         if old.state == PodState::Orphan {
             self.orphans.count_down();
         }
+        // One that was assumed on a node which went still waits for it: its binding may be written.
+        let waits = is_same && pod.spec.node_name.is_empty() && old.state == PodState::Orphan;
+        let node_name = if waits { old.node_name } else { node_name };
+        let given_back = if waits { 0 } else { old.node_name };
         release_texts(
-            &[old.namespace, old.name, old.uid, old.node_name, old.pin],
+            &[old.namespace, old.name, old.uid, given_back, old.pin],
             &mut self.texts,
         );
         self.release_class(old.class);
@@ -180,12 +183,27 @@ impl Cluster {
             entry.pin = pin;
             entry.state = PodState::Pending;
         }
+        if planted::is(Bug::CountedTwice)
+            && let Some(row) = row
+            && old.class == class
+        {
+            self.count(id.0, row, true);
+        }
         let assumed = is_same && old.row != NONE && node_name == 0;
         self.settle(id.0, row);
         if assumed {
             self.set_pod_state(id.0, PodState::Assumed);
         }
         Ok(id)
+    }
+
+    /// Whether the object is another pod than the one of its name that is there, by their UIDs.
+    pub(crate) fn is_another(&self, old: &PodRow, pod: &Pod) -> bool {
+        let uid = pod.metadata.uid.as_str();
+        !uid.is_empty()
+            && !planted::is(Bug::UidIgnored)
+            && old.uid != 0
+            && selector::word_of(&self.texts, uid) != Some(old.uid)
     }
 
     pub(crate) fn remove_pod(&mut self, namespace: &str, name: &str) -> Result<PodId, ApplyError> {
@@ -231,6 +249,9 @@ impl Cluster {
         };
         if row != NONE {
             self.displace(pod.0);
+            if planted::is(Bug::FreedTwice) {
+                self.count(pod.0, row, false);
+            }
         }
         if state == PodState::Orphan {
             self.orphans.count_down();
@@ -359,11 +380,13 @@ impl Cluster {
         for port in self.links.values(ports) {
             if add {
                 self.port_counts.increment(port, row);
-            } else {
+            } else if !planted::is(Bug::PortKept) {
                 self.port_counts.decrement(port, row);
             }
         }
-        self.raise(class_id, row, add);
+        if add || !planted::is(Bug::TermKept) {
+            self.raise(class_id, row, add);
+        }
     }
 
     /// Pods of a node that goes keep its name, and wait for it.
@@ -410,7 +433,7 @@ impl Cluster {
 
     pub(super) fn adopt_orphans(&mut self, row: u32) {
         let name = self.nodes.at(row).name;
-        while self.orphans > 0 {
+        while self.orphans > 0 && !planted::is(Bug::PodsNotAdopted) {
             let Some(at) = self.waiting_for(name).next() else {
                 return;
             };

@@ -8,6 +8,7 @@ use crate::class::ClassView;
 use crate::cluster::Cluster;
 use crate::cluster::owner::Budget;
 use crate::intern::Word;
+use crate::planted::{self, Bug};
 use alloc::vec::Vec;
 
 /// Sets the counters to what each budget allows.
@@ -24,7 +25,7 @@ pub(super) fn is_violating(
     name: Word,
     allowed: &mut [i64],
 ) -> bool {
-    if class.labels().0.is_empty() {
+    if class.labels().0.is_empty() || planted::is(Bug::BudgetIgnored) {
         return false;
     }
     let counts = |budget: &Budget<'_>| budget.counts(class, name, &cluster.texts);

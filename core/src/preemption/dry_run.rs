@@ -8,6 +8,7 @@ use crate::cycle::plan::Plan;
 use crate::cycle::{Probe, Verdict};
 use crate::decision::AttemptError;
 use crate::id::PodId;
+use crate::planted::{self, Bug};
 use crate::queue::Queue;
 use crate::table::Count;
 use core::cmp::{Ordering, Reverse};
@@ -61,8 +62,10 @@ impl Run<'_> {
         let work = &mut *self.work;
         work.lower.clear();
         let pods = self.cluster.pods_on(row as usize);
-        work.lower
-            .extend(pods.filter(|pod| self.queue.item(*pod).priority < own));
+        work.lower.extend(pods.filter(|pod| {
+            let priority = self.queue.item(*pod).priority;
+            priority < own || planted::is(Bug::EqualVictim) && priority == own
+        }));
         work.lower.reverse();
     }
 
@@ -103,7 +106,7 @@ impl Run<'_> {
             } else {
                 Ok(None)
             } {
-                Ok(verdict) => verdict.is_none(),
+                Ok(verdict) => verdict.is_none() && !planted::is(Bug::NoReprieve),
                 Err(error) => {
                     result = Err(error);
                     true

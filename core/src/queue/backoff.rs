@@ -3,6 +3,8 @@
 //! Mirrors `backend/queue/backoff_queue.go` with the gate SchedulerPopFromBackoffQ, which is on:
 //! ends are cut to whole seconds, and a backoff is over in the second after its end.
 
+use crate::planted::{self, Bug};
+
 /// Nanoseconds of the window that ends are cut to.
 pub(crate) const WINDOW: u64 = 1_000_000_000;
 
@@ -34,7 +36,11 @@ impl Durations {
 
     /// `count` is above 0. Mirrors `calculateBackoffDuration` for one pod.
     fn duration(self, count: u32) -> u64 {
-        let shift = count.saturating_sub(1);
+        let shift = if planted::is(Bug::BackoffNotDoubled) {
+            0
+        } else {
+            count.saturating_sub(1)
+        };
         let room = self.longest.checked_shr(shift).unwrap_or(0);
         if self.initial > room {
             self.longest

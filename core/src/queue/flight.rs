@@ -55,6 +55,8 @@ pub(super) struct Flight {
     words: Vec<Word>,
     words_head: usize,
     words_len: usize,
+    /// Pods popped before the event of this number have missed one that there was no room for.
+    missed: Option<u64>,
 }
 
 impl Flight {
@@ -71,6 +73,7 @@ impl Flight {
             words: vec![0; words as usize],
             words_head: 0,
             words_len: 0,
+            missed: None,
         }
     }
 
@@ -108,6 +111,9 @@ impl Flight {
             None => self.last = item.previous,
         }
         self.count.count_down();
+        if self.count == 0 {
+            self.missed = None;
+        }
     }
 
     /// Drops events that no pod in flight needs; `release` gets the classes and words that they
@@ -218,6 +224,16 @@ impl Flight {
         }
         self.len.count_up();
         true
+    }
+
+    /// Notes that an event could not be kept.
+    pub(super) const fn miss(&mut self) {
+        self.missed = Some(self.end());
+    }
+
+    /// Whether an event since the pod was popped may not have been kept.
+    pub(super) fn has_missed(&self, item: &Item) -> bool {
+        self.missed.is_some_and(|end| item.since <= end)
     }
 
     /// Events since the pod was popped, in order.

@@ -15,6 +15,7 @@ use crate::cluster::Cluster;
 use crate::cycle::plan::Plan;
 use crate::id::{ClassId, PodId};
 use crate::intern::Word;
+use crate::planted::{self, Bug};
 use crate::plugins::Plugin;
 
 /// The plugins' answers to the queue, from the cluster as it is.
@@ -58,6 +59,14 @@ impl Rules for Judge<'_> {
             pin,
         };
         let is_node = event.resource == Resource::Node;
+        let is_deaf = match plugin {
+            Plugin::InterPodAffinity => planted::is(Bug::AffinityUnheard),
+            Plugin::NodePorts => planted::is(Bug::PortUnheard),
+            _ => false,
+        };
+        if is_deaf {
+            return false;
+        }
         match plugin {
             // The event alone is enough.
             Plugin::SchedulingGates | Plugin::NodeName => true,

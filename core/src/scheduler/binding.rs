@@ -10,6 +10,7 @@ use super::turn::Failure;
 use crate::cluster::PodState;
 use crate::decision::Nomination;
 use crate::id::PodId;
+use crate::planted::{self, Bug};
 use crate::queue::event::PodSide;
 use crate::queue::{Place, PluginSet};
 
@@ -106,7 +107,7 @@ impl Scheduler {
     fn first_overdue(&self, now: u64) -> Option<PodId> {
         let mut waiting = self.queue.in_flight().filter(|pod| {
             let item = self.queue.item(*pod);
-            item.place == Place::Permit && item.deadline <= now
+            item.place == Place::Permit && item.deadline <= now && !planted::is(Bug::PermitForEver)
         });
         waiting.next()
     }
@@ -114,7 +115,8 @@ impl Scheduler {
     /// When the first wait at Permit is over.
     pub(super) fn next_deadline(&self) -> Option<u64> {
         let waiting = self.queue.in_flight().map(|pod| self.queue.item(pod));
-        let deadlines = waiting.filter(|item| item.place == Place::Permit);
+        let deadlines =
+            waiting.filter(|item| item.place == Place::Permit && !planted::is(Bug::PermitForEver));
         deadlines.map(|item| item.deadline).min()
     }
 
@@ -127,7 +129,9 @@ impl Scheduler {
             return;
         };
         let had_room = row.state != PodState::Pending;
-        self.cluster.forget(pod);
+        if !planted::is(Bug::RoomKept) {
+            self.cluster.forget(pod);
+        }
         let news = News {
             except: Some(pod),
             ..gone(pod, row.class)

@@ -9,6 +9,7 @@ use crate::cluster::{PodRow, PodState};
 use crate::id::{ClassId, PodId};
 use crate::intern::{Word, release_texts, text_word};
 use crate::object::{Node, Pod, parse_time};
+use crate::planted::{self, Bug};
 use crate::queue::event::{Event, PodSide, Resource, Side, action};
 use crate::queue::hint::{Judge, is_binding};
 use crate::queue::{Item, Place, side};
@@ -132,13 +133,16 @@ impl Scheduler {
             of(old.unschedulable && !new.unschedulable, action::NODE_TAINT),
             of(!old.same_amounts(&new), action::NODE_ALLOCATABLE),
             of(old.labels.0 != new.labels.0, action::NODE_LABEL),
-            of(old.taints != new.taints, action::NODE_TAINT),
+            of(
+                old.taints != new.taints && !planted::is(Bug::TaintUnheard),
+                action::NODE_TAINT,
+            ),
             of(old.features != new.features, action::NODE_DECLARED_FEATURE),
         ]
     }
 
     pub(super) fn apply_pod(&mut self, change: Change, pod: &Pod) -> Result<(), ApplyError> {
-        let finished = pod.status.is_finished();
+        let finished = pod.status.is_finished() && !planted::is(Bug::FinishedKept);
         if change == Change::Added && finished {
             return Ok(());
         }
@@ -159,9 +163,15 @@ impl Scheduler {
         let nomination = self.intern_nomination(pod)?;
         let added = self.cluster.add_pod(pod);
         let id = added.inspect_err(|_| release_texts(&[nomination], &mut self.cluster.texts))?;
+        self.added(id, pod, nomination);
+        Ok(())
+    }
+
+    /// A pod is new in the cluster: it is told, or it waits.
+    fn added(&mut self, id: PodId, pod: &Pod, nomination: Word) {
         self.describe(id, pod, nomination);
         let Some(row) = self.row(id) else {
-            return Ok(());
+            return;
         };
         if row.node_name != 0 {
             let new = End::Pod(placed(id, row.class));
@@ -175,7 +185,6 @@ impl Scheduler {
             self.queue.nominate(&mut self.cluster.texts, id, nomination);
             self.enqueue(id);
         }
-        Ok(())
     }
 
     fn update_pod(&mut self, id: PodId, pod: &Pod) -> Result<(), ApplyError> {
@@ -183,6 +192,7 @@ impl Scheduler {
             return Err(ApplyError::NotFound);
         };
         let before = self.queue.item(id);
+        let is_another = self.cluster.is_another(&old, pod);
         let nomination = self.intern_nomination(pod)?;
         // The old class is part of the events.
         self.cluster.classes.records.retain(old.class.0);
@@ -192,19 +202,44 @@ impl Scheduler {
             self.cluster.release_class(old.class);
             return Err(error);
         }
+        if is_another {
+            self.replaced(id, pod, &old, nomination);
+            self.cluster.release_class(old.class);
+            return Ok(());
+        }
         // So is the old nomination, until the new one is in force.
         let old_nomination = before.status_nomination;
         crate::intern::retain_texts(&[old_nomination], &mut self.cluster.texts);
         self.describe(id, pod, nomination);
         if let Some(new) = self.row(id) {
-            self.pod_updated(id, &old, &new, &before);
+            // A pod that is assumed on a node that went keeps that node's name, which is not the
+            // object's.
+            let is_assigned = !pod.spec.node_name.is_empty();
+            self.pod_updated(id, &old, &new, &before, is_assigned);
         }
         release_texts(&[old_nomination], &mut self.cluster.texts);
         self.cluster.release_class(old.class);
         Ok(())
     }
 
-    fn pod_updated(&mut self, id: PodId, old: &PodRow, new: &PodRow, before: &Item) {
+    /// Another pod has come under the name, and the cluster has it already: the old one is gone,
+    /// with all that the queue knew of it, and the new one is new.
+    fn replaced(&mut self, id: PodId, pod: &Pod, old: &PodRow, nomination: Word) {
+        let before = self.queue.item(id);
+        self.leave_queue(id);
+        self.queue.forget(&mut self.cluster.texts, id);
+        self.tell_removed(id, old, &before);
+        self.added(id, pod, nomination);
+    }
+
+    fn pod_updated(
+        &mut self,
+        id: PodId,
+        old: &PodRow,
+        new: &PodRow,
+        before: &Item,
+        is_assigned: bool,
+    ) {
         let was_assigned = old.node_name != 0 && !is_binding(before.place);
         if was_assigned {
             let (from, to) = (placed(id, old.class), placed(id, new.class));
@@ -212,7 +247,7 @@ impl Scheduler {
                 let (from, to) = (End::Pod(from), End::Pod(to));
                 self.tell(News::new(Resource::AssignedPod, action, from, to));
             }
-        } else if new.node_name != 0 {
+        } else if is_assigned {
             self.leave_queue(id);
             let to = End::Pod(placed(id, new.class));
             self.tell(News::new(Resource::AssignedPod, action::ADD, End::None, to));
@@ -283,12 +318,22 @@ impl Scheduler {
             return Err(ApplyError::NotFound);
         };
         let before = self.queue.item(id);
-        let is_assumed = row.state == PodState::Assumed || is_binding(before.place);
-        let was_assigned = row.node_name != 0 && !is_binding(before.place);
         self.cluster.classes.records.retain(row.class.0);
         self.cluster.remove_pod(namespace, name)?;
         self.leave_queue(id);
         self.queue.forget(&mut self.cluster.texts, id);
+        self.tell_removed(id, &row, &before);
+        self.cluster.release_class(row.class);
+        Ok(())
+    }
+
+    /// Others hear that a pod is gone which had a node, or was nominated to one.
+    fn tell_removed(&mut self, id: PodId, row: &PodRow, before: &Item) {
+        let is_assumed = row.state == PodState::Assumed || is_binding(before.place);
+        let was_assigned = row.node_name != 0 && !is_binding(before.place);
+        if planted::is(Bug::LostWakeUp) {
+            return;
+        }
         if was_assigned || is_assumed {
             self.tell(gone(id, row.class));
         } else if before.status_nomination != 0 && self.is_ours(row.class) {
@@ -297,8 +342,6 @@ impl Scheduler {
                 ..gone(id, row.class)
             });
         }
-        self.cluster.release_class(row.class);
-        Ok(())
     }
 
     /// A pod that is not bound yet is to be deleted: what waits at Permit is rejected, what is being bound loses

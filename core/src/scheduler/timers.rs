@@ -4,6 +4,7 @@
 //! that have waited too long are looked for every 30 seconds from the start.
 
 use super::Scheduler;
+use crate::planted::{self, Bug};
 use crate::queue::hint::Judge;
 
 /// Nanoseconds of a second.
@@ -63,6 +64,9 @@ impl Scheduler {
             } else if next == due.leftover {
                 due.leftover = due.leftover.saturating_add(LEFTOVER);
                 self.queue.flush_waiting(&judge);
+                if planted::is(Bug::AssumedExpires) {
+                    self.expire_assumed();
+                }
             } else {
                 self.time_out_permits();
             }
@@ -70,6 +74,17 @@ impl Scheduler {
         due.backoff = due.backoff.max(next_second(now));
         self.timers.due = Some(due);
         self.queue.now = now;
+    }
+
+    /// What no scheduler may do; see [`Bug::AssumedExpires`].
+    fn expire_assumed(&mut self) {
+        for at in 0..self.cluster.pods.len() {
+            let pod = crate::id::PodId::from_index(at);
+            let row = self.cluster.pod(pod);
+            if row.is_some_and(|row| row.state == crate::cluster::PodState::Assumed) {
+                self.cluster.forget(pod);
+            }
+        }
     }
 
     /// The first second, from `due` on, at which a backoff is over: the one after its end.

@@ -10,6 +10,7 @@ use crate::cluster::{PodRow, PodState};
 use crate::cycle::{self, Attempt, Found, Probe, Refusal, Scratch};
 use crate::decision::{AttemptError, Decision, Nomination, Outcome, PostFilter};
 use crate::id::{NodeId, PodId};
+use crate::planted::{self, Bug};
 use crate::plugins::{Plugin, inter_pod_affinity};
 use crate::queue::hint::Judge;
 use crate::queue::{Place, PluginSet};
@@ -94,7 +95,9 @@ impl Scheduler {
             self.fail(pod, Failure::ERROR);
             return;
         }
-        self.queue.nominate(&mut self.cluster.texts, pod, 0);
+        if !planted::is(Bug::StaleNomination) {
+            self.queue.nominate(&mut self.cluster.texts, pod, 0);
+        }
         let refused = match hooks.reserve(self, pod, node) {
             Reserve::Done => None,
             Reserve::Rejected => Some(PluginSet::EXTERNAL),
@@ -259,7 +262,8 @@ impl Scheduler {
         profile: usize,
         slot: usize,
     ) -> Result<(), AttemptError> {
-        if !self.queue.has_nominated() || self.scratch.unprepared.is_some() {
+        let ignored = planted::is(Bug::NominationIgnored);
+        if ignored || !self.queue.has_nominated() || self.scratch.unprepared.is_some() {
             return Ok(());
         }
         let mut rows = core::mem::take(&mut self.scratch.narrow);

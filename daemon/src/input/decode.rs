@@ -16,6 +16,9 @@ pub struct DecodeError {
 }
 
 /// Decodes an object's JSON.
+///
+/// # Errors
+/// A text that is none, or a field that is not of its type.
 pub fn text(kind: &'static Kind, text: &str) -> Result<Option<Object>, DecodeError> {
     let mut source = serde_json::Deserializer::from_str(text);
     decode(kind.name, &mut source).map_err(|error| {
@@ -32,6 +35,9 @@ pub fn text(kind: &'static Kind, text: &str) -> Result<Option<Object>, DecodeErr
 }
 
 /// Decodes an object's tree.
+///
+/// # Errors
+/// A field that is not of its type.
 pub fn tree(kind: &'static Kind, tree: Value) -> Result<Option<Object>, DecodeError> {
     decode(kind.name, tree).map_err(|ValueError { field, problem }| DecodeError {
         field: (!field.is_empty()).then_some(field),

@@ -238,6 +238,34 @@ impl Cluster {
         failure.map(|()| found)
     }
 
+    /// Nodes that pass all filters, by name; with `only`, of that node alone. The search order, and
+    /// what an attempt does first, play no part.
+    ///
+    /// # Errors
+    /// What keeps the filters from running.
+    pub fn fitting(
+        &self,
+        pod: &Pod,
+        profile: &Profile,
+        only: Option<&str>,
+    ) -> Result<Vec<String>, String> {
+        let facts = match self.pre_filter(pod, profile) {
+            Ok(facts) => facts,
+            Err(Stop::Failed(error)) => return Err(error),
+            Err(Stop::Refused(_)) => return Ok(Vec::new()),
+        };
+        let mut names = Vec::new();
+        for node in &self.nodes {
+            let name = node.name();
+            let is_asked = only.is_none_or(|only| only == name)
+                && facts.names.as_ref().is_none_or(|all| all.contains(name));
+            if is_asked && filter(pod, profile, &facts, node)?.is_ok() {
+                names.push(name.to_owned());
+            }
+        }
+        Ok(names)
+    }
+
     /// Mirrors `prioritizeNodes` and `RunScorePlugins`.
     fn score(
         &self,

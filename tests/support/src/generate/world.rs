@@ -249,12 +249,10 @@ impl World {
         )]
     }
 
-    /// The pod keeps its identity and its node; if it was only assumed on one that is gone, it
-    /// waits again.
+    /// The pod keeps its identity and its node, also one that it was assumed on and that is gone.
     fn update_pod(&mut self, pick: u8, recipe: u8) -> Vec<Step> {
         let recipe = &self.case.pods[usize::from(recipe) % self.case.pods.len()];
         let count = self.pods.len();
-        let nodes = &self.nodes;
         let Some(entry) = self.pods.get_mut(usize::from(pick) % count.max(1)) else {
             return Vec::new();
         };
@@ -264,11 +262,6 @@ impl World {
         pod.metadata.uid.clone_from(&old.metadata.uid);
         pod.spec.node_name.clone_from(&old.spec.node_name);
         entry.pod = pod.clone();
-        if pod.spec.node_name.is_empty() {
-            entry
-                .node
-                .take_if(|name| nodes.iter().all(|node| node.metadata.name != *name));
-        }
         vec![apply(Change::Modified, Object::Pod(Box::new(pod)))]
     }
 

@@ -1,0 +1,118 @@
+//! Times without faults: everything is delivered and answered, and what was promised for then holds.
+
+use super::Simulation;
+use crate::check;
+use crate::expected::{Place, SECOND};
+use crate::random::Random;
+use crate::violation::{Check, ensure};
+use std::collections::VecDeque;
+
+/// Turns in one simulated second at most.
+const TURNS: usize = 200;
+/// Rounds in which all calls and events must be through.
+const ROUNDS: usize = 100;
+
+impl Simulation {
+    /// The faults stop for a moment: the scheduler hears everything, and all calls are answered.
+    pub(super) fn rest(&mut self, random: &mut Random) -> Check {
+        let was_calm = std::mem::replace(&mut self.calm, true);
+        self.settle(random)?;
+        check::whole(self)?;
+        check::parked(self)?;
+        self.calm = was_calm;
+        Ok(())
+    }
+
+    /// Answers and delivers until nothing is left.
+    fn settle(&mut self, random: &mut Random) -> Check {
+        self.deliver_all(random)?;
+        self.relist_all(random)?;
+        for _ in 0..ROUNDS {
+            while let Some((key, uid, node)) = self.strays.pop() {
+                self.server.bind(&key, &uid, &node);
+            }
+            if self.calls.is_empty() && self.server.streams.values().all(VecDeque::is_empty) {
+                break;
+            }
+            for _ in 0..self.calls.len() {
+                self.answer(random)?;
+            }
+            self.deliver_all(random)?;
+        }
+        // Room that was wanting may be there now.
+        for _ in 0..3 {
+            self.retry(random)?;
+        }
+        ensure(self.calls.is_empty(), "calls", || {
+            format!("{:?} have no end", self.calls)
+        })
+    }
+
+    /// The end of a simulation: 120 s without faults, then a look at who still waits; then the time
+    /// after which every pod is tried again, and a last look.
+    ///
+    /// # Errors
+    /// What does not hold.
+    pub fn end(&mut self, seed: u64) -> Check {
+        let mut random = Random::part(seed, u64::MAX);
+        self.calm = true;
+        self.rest(&mut random)?;
+        for _ in 0..120 {
+            self.second(SECOND, &mut random)?;
+        }
+        check::parked(self)?;
+        for _ in 0..45 {
+            self.second(10 * SECOND, &mut random)?;
+        }
+        check::whole(self)?;
+        check::lost(self)?;
+        check::rebuilt(self)
+    }
+
+    fn second(&mut self, time: u64, random: &mut Random) -> Check {
+        self.pass(time)?;
+        for _ in 0..TURNS {
+            if !self.engine.has_ready() {
+                break;
+            }
+            self.turn(random)?;
+        }
+        self.settle_quickly(random)?;
+        self.let_go();
+        self.deliver_all(random)?;
+        check::places(self)?;
+        check::sums(self)
+    }
+
+    fn settle_quickly(&mut self, random: &mut Random) -> Check {
+        for _ in 0..ROUNDS {
+            if self.calls.is_empty() {
+                break;
+            }
+            for _ in 0..self.calls.len() {
+                self.answer(random)?;
+            }
+            self.deliver_all(random)?;
+        }
+        self.retry(random)
+    }
+
+    /// Pods that are being deleted are gone at last.
+    fn let_go(&mut self) {
+        let going = self.server.pods();
+        let going = going.filter(|pod| pod.metadata.deletion_timestamp.is_some());
+        let ids: Vec<_> = going
+            .map(|pod| crate::server::pod_id(&crate::expected::key_of(pod)))
+            .collect();
+        for id in ids {
+            self.server.delete(&id);
+        }
+    }
+
+    /// Whether no pod takes room that nobody has confirmed.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.pods
+            .values()
+            .all(|pod| !pod.is_assumed() || pod.place == Place::Bound)
+    }
+}
