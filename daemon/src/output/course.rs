@@ -57,9 +57,7 @@ fn waits_line(waits: &Waits) -> String {
         max,
     } = waits;
     let [mean, p50, p90, p99, max] = [mean, p50, p90, p99, max].map(|own| duration(*own));
-    format!(
-        "{pods} pods bound; wait {mean} on average, {p50} median, {p90} p90, {p99} p99, {max} longest"
-    )
+    format!("{pods} pods bound; wait {mean} mean, {p50} p50, {p90} p90, {p99} p99, {max} max")
 }
 
 fn percent(permille: u64) -> String {
