@@ -36,12 +36,12 @@ fn by_queue(args: &SimulateArgs) -> Outcome {
             Err(error) => return full(error),
         };
         let mut world = World::new(intake, customs(args), collector(args)?);
-        filled(world.load(&loaded.objects)).map(|loaded| loaded.map(|()| world))
+        let loaded = world.load(&loaded.objects);
+        stopwatch.stage(|timing| &mut timing.build);
+        // A table may still fill up while pods are bound, so nothing is written before the end.
+        let done = loaded.and_then(|()| world.run_out());
+        filled(done).map(|done| done.map(|()| world))
     })?;
-    stopwatch.stage(|timing| &mut timing.build);
-
-    world.observer.release()?;
-    world.run_out().map_err(ended)?;
     world.tell_rest()?;
     stopwatch.stage(|timing| &mut timing.decide);
     let summary = end(world, args, &stopwatch, loaded.skipped, false)?;
@@ -84,7 +84,7 @@ fn customs(args: &SimulateArgs) -> Customs {
     }
 }
 
-/// Writes to memory until it is released.
+/// Writes to memory, and all at the end.
 fn collector(args: &SimulateArgs) -> Result<Collector, Failure> {
     let placements = Placements::begin(args.output.output, Output::held())?;
     Ok(Collector::new(placements, args.attempts))
@@ -96,14 +96,6 @@ fn filled<T>(result: Result<T, Stop>) -> Result<Result<T, berth_core::CapacityEx
         Ok(value) => Ok(Ok(value)),
         Err(Stop::Full(full)) => Ok(Err(full)),
         Err(Stop::Failed(failure)) => Err(failure),
-    }
-}
-
-/// A run that cannot be made anew, as part of its answer is out.
-fn ended(stop: Stop) -> Failure {
-    match stop {
-        Stop::Full(full) => Failure::Usage(format!("the input is too large: {full}")),
-        Stop::Failed(failure) => failure,
     }
 }
 

@@ -75,11 +75,6 @@ impl Placements {
         self.output.write_all(b"\n")
     }
 
-    /// From now on nothing is held back that can be written.
-    pub fn release(&mut self) -> io::Result<()> {
-        self.output.release()
-    }
-
     fn put(&mut self, place: usize, written: Option<Written>) -> io::Result<()> {
         for written in self.ordered.put(place, written).flatten() {
             match written {

@@ -27,11 +27,6 @@ impl Collector {
         }
     }
 
-    /// From now on nothing is held back that can be written.
-    pub fn release(&mut self) -> io::Result<()> {
-        self.placements.release()
-    }
-
     pub fn into_placements(self) -> Placements {
         self.placements
     }

@@ -151,7 +151,11 @@ impl<O: Observer> World<O> {
         if condition.is_none() && nomination.is_none() {
             return Ok(None);
         }
-        self.tell_pod(name)?;
+        // Of the conditions the scheduler reads that one alone which victims get.
+        let is_read = |own: &Condition| own.type_ == "DisruptionTarget";
+        if nomination.is_some() || condition.as_ref().is_some_and(is_read) {
+            self.tell_pod(name)?;
+        }
         Ok(Some(Patch {
             pod: format!("{}/{}", name.0, name.1),
             condition,
