@@ -10,6 +10,8 @@ use crate::output::{NodeRow, Output, Placements, Summary};
 use crate::stopwatch::Stopwatch;
 use crate::world::{Customs, Stop, World};
 use berth_core::intake::Intake;
+use berth_core::object::config::KubeSchedulerConfiguration;
+use berth_core::{Capacities, Options};
 use collector::Collector;
 use std::process::ExitCode;
 
@@ -28,23 +30,19 @@ fn by_queue(args: &SimulateArgs) -> Outcome {
     let mut stopwatch = Stopwatch::start();
     let loaded = Loaded::read(&args.filename, &args.input)?;
     stopwatch.stage(|timing| &mut timing.read);
-    let options = args.rules.options();
-    let mut world = with_room(loaded.capacities(), |capacities| {
-        let config = loaded.config.clone();
-        let intake = match Intake::with_capacities(config, options, capacities) {
-            Ok(intake) => intake,
-            Err(error) => return full(error),
-        };
-        let mut world = World::new(intake, customs(args), collector(args)?);
-        let loaded = world.load(&loaded.objects);
+    let rules = (&loaded.config, args.rules.options(), customs(args));
+    let mut world = play(args, rules, loaded.capacities(), |world| {
+        world.load(&loaded.objects)?;
         stopwatch.stage(|timing| &mut timing.build);
-        // A table may still fill up while pods are bound, so nothing is written before the end.
-        let done = loaded.and_then(|()| world.run_out());
-        filled(done).map(|done| done.map(|()| world))
+        world.run_out()
     })?;
     world.tell_rest()?;
     stopwatch.stage(|timing| &mut timing.decide);
-    let summary = end(world, args, &stopwatch, loaded.skipped, false)?;
+    let nodes = NodeRow::all(world.scheduler());
+    let placements = world.observer.into_placements();
+    let summary = end(placements, nodes, args, &stopwatch, |summary| {
+        summary.skipped = loaded.skipped as usize;
+    })?;
     Ok(code(&summary, loaded.has_bad))
 }
 
@@ -66,13 +64,10 @@ fn by_file(args: &SimulateArgs) -> Outcome {
         placements.decision(place, record)?;
     }
     stopwatch.stage(|timing| &mut timing.decide);
-    let summary = placements.end(NodeRow::all(&scheduler), |summary| {
+    let nodes = NodeRow::all(&scheduler);
+    let summary = end(placements, nodes, args, &stopwatch, |summary| {
         summary.skipped = loaded.skipped as usize;
-        summary.timing = args.output.timing.then(|| stopwatch.timing(summary.pods));
     })?;
-    if let Some(timing) = &summary.timing {
-        timing.tell();
-    }
     Ok(code(&summary, loaded.has_bad))
 }
 
@@ -84,35 +79,40 @@ fn customs(args: &SimulateArgs) -> Customs {
     }
 }
 
-/// Writes to memory, and all at the end.
-fn collector(args: &SimulateArgs) -> Result<Collector, Failure> {
-    let placements = Placements::begin(args.output.output, Output::held())?;
-    Ok(Collector::new(placements, args.attempts))
+/// A world that was played through, with tables as large as it took. They may fill up at any time,
+/// and the world is then made anew, so nothing is written before the end.
+fn play(
+    args: &SimulateArgs,
+    (config, options, customs): (&KubeSchedulerConfiguration, Options, Customs),
+    capacities: Capacities,
+    mut play: impl FnMut(&mut World<Collector>) -> Result<(), Stop>,
+) -> Result<World<Collector>, Failure> {
+    with_room(capacities, |capacities| {
+        let intake = match Intake::with_capacities(config.clone(), options, capacities) {
+            Ok(intake) => intake,
+            Err(error) => return full(error),
+        };
+        let placements = Placements::begin(args.output.output, Output::held())?;
+        let collector = Collector::new(placements, args.attempts);
+        let mut world = World::new(intake, customs, collector);
+        match play(&mut world) {
+            Ok(()) => Ok(Ok(world)),
+            Err(Stop::Full(full)) => Ok(Err(full)),
+            Err(Stop::Failed(failure)) => Err(failure),
+        }
+    })
 }
 
-/// A run that needs larger tables, for [`with_room`].
-fn filled<T>(result: Result<T, Stop>) -> Result<Result<T, berth_core::CapacityExceeded>, Failure> {
-    match result {
-        Ok(value) => Ok(Ok(value)),
-        Err(Stop::Full(full)) => Ok(Err(full)),
-        Err(Stop::Failed(failure)) => Err(failure),
-    }
-}
-
-/// Writes what stands after the decisions; `tells_course`: with waits and the use over time.
+/// Writes what stands after the decisions, and tells the time if that is asked for.
 fn end(
-    world: World<Collector>,
+    placements: Placements,
+    nodes: Vec<NodeRow>,
     args: &SimulateArgs,
     stopwatch: &Stopwatch,
-    skipped: u64,
-    tells_course: bool,
+    complete: impl FnOnce(&mut Summary),
 ) -> Result<Summary, Failure> {
-    let nodes = NodeRow::all(world.scheduler());
-    let course = tells_course.then(|| world.course());
-    let placements = world.observer.into_placements();
     let summary = placements.end(nodes, |summary| {
-        summary.skipped = skipped as usize;
-        summary.course = course;
+        complete(summary);
         summary.timing = args.output.timing.then(|| stopwatch.timing(summary.pods));
     })?;
     if let Some(timing) = &summary.timing {

@@ -1,17 +1,16 @@
 //! `berth simulate --trace`.
 
-use super::{code, collector, customs, end, filled};
+use super::{code, customs, end, play};
 use crate::args::SimulateArgs;
 use crate::config;
 use crate::failure::{Failure, Outcome, tell, tell_problems};
 use crate::input::{Input, Place, Problem};
-use crate::load::{full, with_room};
 use crate::notes;
+use crate::output::NodeRow;
 use crate::stopwatch::Stopwatch;
 use crate::trace::Trace;
 use crate::world::{Customs, Put, Stop, World};
 use berth_core::Capacities;
-use berth_core::intake::Intake;
 use berth_core::object::expand::Expansion;
 use berth_core::object::validate::validate;
 use berth_core::object::{Object, Pod};
@@ -43,13 +42,9 @@ pub fn run(args: &SimulateArgs, trace: &Path) -> Outcome {
     };
     let capacities = capacities(&first, &trace);
     stopwatch.stage(|timing| &mut timing.build);
-    let mut world = with_room(capacities, |capacities| {
-        let intake = match Intake::with_capacities(config.clone(), options, capacities) {
-            Ok(intake) => intake,
-            Err(error) => return full(error),
-        };
-        let mut world = World::new(intake, customs, collector(args)?);
-        filled(replay(&mut world, &first, &trace)).map(|done| done.map(|()| world))
+    let rules = (&config, options, customs);
+    let mut world = play(args, rules, capacities, |world| {
+        replay(world, &first, &trace)
     })?;
     stopwatch.stage(|timing| &mut timing.decide);
 
@@ -60,7 +55,11 @@ pub fn run(args: &SimulateArgs, trace: &Path) -> Outcome {
         let note = format!("updates and deletions of objects that were not there: {count}");
         tell("note", &note);
     }
-    let summary = end(world, args, &stopwatch, 0, true)?;
+    let (nodes, course) = (NodeRow::all(world.scheduler()), world.course());
+    let placements = world.observer.into_placements();
+    let summary = end(placements, nodes, args, &stopwatch, |summary| {
+        summary.course = Some(course);
+    })?;
     Ok(code(&summary, has_bad))
 }
 
