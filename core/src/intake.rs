@@ -9,11 +9,15 @@ mod batch;
 mod change;
 mod error;
 mod load;
+#[cfg(feature = "state-file")]
+mod saved;
 mod size;
 
 pub use change::{Applied, ObjectId};
 pub use error::{Fault, IntakeError};
 pub use load::{Loaded, MADE_PODS_MAX};
+#[cfg(feature = "state-file")]
+pub(crate) use saved::SavedIntake;
 pub use size::{NODES_MAX, PODS_MAX, Size};
 
 use crate::capacity::Capacities;

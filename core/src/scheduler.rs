@@ -10,6 +10,8 @@ mod lookup;
 mod loop_hash;
 mod pending;
 mod post_filter;
+#[cfg(feature = "state-file")]
+mod saved;
 mod timers;
 mod turn;
 
@@ -17,6 +19,8 @@ pub use binding::BindOutcome;
 pub use fork::FORKS_MAX;
 pub use hooks::{Hooks, NoHooks, Permit, Reserve};
 pub use pending::QueuePart;
+#[cfg(feature = "state-file")]
+pub(crate) use saved::SavedScheduler;
 
 use crate::batch::Batch;
 use crate::capacity::{Capacities, CapacityExceeded};
@@ -186,6 +190,9 @@ pub struct Scheduler {
     preempts: bool,
     batch: Batch,
     saved: fork::Saved,
+    /// Hash of the profiles.
+    #[cfg(feature = "state-file")]
+    profiles: u64,
 }
 
 impl Scheduler {
@@ -199,9 +206,20 @@ impl Scheduler {
         options: Options,
         capacities: Capacities,
     ) -> Result<Self, CreateError> {
+        Self::make(config, options, capacities, |_| Ok(()))
+    }
+
+    /// A new scheduler whose empty cluster is filled with names before the profiles'.
+    fn make<E: From<CreateError> + From<CapacityExceeded>>(
+        config: &KubeSchedulerConfiguration,
+        options: Options,
+        capacities: Capacities,
+        fill: impl FnOnce(&mut Cluster) -> Result<(), E>,
+    ) -> Result<Self, E> {
         let profiles = config.profiles().map_err(CreateError::Config)?;
         capacities.check()?;
         let mut cluster = Cluster::new(capacities);
+        fill(&mut cluster)?;
         cluster.intern_known()?;
         let mut plans = Vec::with_capacity(profiles.len());
         for profile in &profiles {
@@ -258,6 +276,8 @@ impl Scheduler {
             preempts: options.preemption.unwrap_or(true),
             batch: Batch::new(rows, batching),
             saved: fork::Saved::NONE,
+            #[cfg(feature = "state-file")]
+            profiles: saved::hash_of(&profiles),
         })
     }
 
