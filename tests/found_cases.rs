@@ -247,16 +247,23 @@ fn scores_kept_for_a_pod_that_is_gone_do_not_disturb_the_next_one() {
             "name": "PodTopologySpread", "args": {"defaultingType": "List"},
         }]}],
     });
-    let nodes = [node("a"), node("b"), node("c")];
+    let nodes = ["a", "b", "c"].map(|name| {
+        let mut node = node(name);
+        node["metadata"]["labels"] = json!({"kubernetes.io/hostname": name});
+        node
+    });
     let mut replay = cluster(Some(&config), Options::default(), &nodes);
-    let first = replay.add_pod(&plain("first"));
-    replay.scheduler.evaluate(first);
-    let near = json!({"containers": [{"name": "c"}], "affinity": {"podAffinity": {
+    // Its wish for company gives the others scores.
+    let near = json!({"nodeName": "b", "affinity": {"podAffinity": {
         "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "podAffinityTerm": {
             "topologyKey": "kubernetes.io/hostname", "labelSelector": {},
         }}],
     }}});
-    let second = replay.add_pod(&pod("second", &near));
+    replay.add_pod(&pod("there", &near));
+    let first = replay.add_pod(&plain("first"));
+    replay.scheduler.evaluate(first);
+    let second = json!({"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]});
+    let second = replay.add_pod(&pod("second", &second));
     replay.scheduler.evaluate(second);
     let turn = |replay: &mut Replay, now| {
         let decision = replay.scheduler.schedule_one(now).expect("a pod");
