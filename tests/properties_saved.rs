@@ -72,6 +72,15 @@ proptest! {
             again.check()?;
         }
 
+        // Told without objects, as one has to who starts from a state.
+        let mut told = lived.clone();
+        told.by_id = true;
+        let mut on = lived.clone();
+        live(&mut on, &case, cut..end);
+        live(&mut told, &case, cut..end);
+        prop_assert_eq!(&told.decided, &on.decided);
+        prop_assert_eq!(hashes(&told), hashes(&on));
+
         // Under other rules it is the same cluster.
         let other = restore(&KubeSchedulerConfiguration::default(), same, &bytes)?;
         prop_assert_eq!(other.state_hash(), lived.engine.state_hash());

@@ -12,6 +12,7 @@ mod pending;
 mod post_filter;
 #[cfg(feature = "state-file")]
 mod saved;
+mod seen;
 mod timers;
 mod turn;
 

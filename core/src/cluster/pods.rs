@@ -243,6 +243,18 @@ impl Cluster {
         Ok(())
     }
 
+    /// An assumed pod names its node from now on, and comes to it anew as the last one.
+    pub(crate) fn confirm(&mut self, pod: PodId) {
+        let row = self.pods.at(pod).row;
+        self.displace(pod.0);
+        let name = self.nodes.at(row).name;
+        crate::intern::retain_texts(&[name], &mut self.texts);
+        if let Some(entry) = self.pods.at_mut(pod) {
+            entry.node_name = name;
+        }
+        self.settle(pod.0, Some(row));
+    }
+
     /// Takes a pod off its node, or from waiting for one; it is pending again and names no node.
     pub(crate) fn forget(&mut self, pod: PodId) {
         let Some(PodRow { row, state, .. }) = self.pod(pod).copied() else {
