@@ -1,4 +1,4 @@
-use super::{Content, HEADER, MAGIC, StateError, VERSION, read, write};
+use super::{Content, HEADER, MAGIC, StateError, VERSION, framed, read, write};
 use crate::cluster::saved::SavedNode;
 use crate::id::{ClassId, NodeId, PodId, TextId};
 use crate::intake::Intake;
@@ -391,14 +391,6 @@ fn content_that_no_scheduler_writes_is_refused_and_says_where() {
 #[test]
 fn content_that_is_no_encoding_is_refused() {
     let bytes = sample().save_state();
-    let framed = |content: &[u8]| {
-        let mut framed = Vec::from(&bytes[..HEADER - 8]);
-        framed.extend((content.len() as u64).to_le_bytes());
-        framed.extend(content);
-        let check = super::CRC.checksum(&framed);
-        framed.extend(check.to_le_bytes());
-        framed
-    };
     let content = &bytes[HEADER..bytes.len() - 4];
     assert_eq!(framed(content), bytes);
     // 2^40 texts.
@@ -433,11 +425,9 @@ fn a_state_that_is_accepted_works() {
     let (mut refused, mut accepted) = (0_u32, 0_u32);
     for at in HEADER..bytes.len() - 4 {
         for flip in [1_u8, 0x80, 0x7f] {
-            let mut changed = Vec::from(&bytes[..bytes.len() - 4]);
-            changed[at] ^= flip;
-            let check = super::CRC.checksum(&changed);
-            changed.extend(check.to_le_bytes());
-            let Ok(mut intake) = restored(&changed) else {
+            let mut changed = Vec::from(&bytes[HEADER..bytes.len() - 4]);
+            changed[at - HEADER] ^= flip;
+            let Ok(mut intake) = restored(&framed(&changed)) else {
                 refused += 1;
                 continue;
             };
