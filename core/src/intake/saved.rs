@@ -125,6 +125,34 @@ impl Intake {
         Ok(())
     }
 
+    /// Makes tables larger: twice of what was refused, and of what then is too small in its turn.
+    /// Everything stays as it is, ids included; it takes the memory of both for that moment.
+    ///
+    /// # Errors
+    /// There is a fork, or tables would become larger than [`BYTES_MAX`](crate::BYTES_MAX) allows;
+    /// nothing is changed then.
+    pub fn grow(&mut self, full: CapacityExceeded) -> Result<(), CapacityExceeded> {
+        if self.scheduler.forks() > 0 {
+            return Err(full);
+        }
+        let saved = self.scheduler.saved();
+        let larger = self.scheduler.capacities().grown(full.which);
+        let grown = restore_growing(larger, |capacities| {
+            Scheduler::restore(&self.config, self.options, capacities, &saved)
+        });
+        match grown {
+            Ok(scheduler) => {
+                self.scheduler = scheduler;
+                Ok(())
+            }
+            Err(StateError::Capacity(full)) => Err(full),
+            Err(error) => {
+                debug_assert!(false, "{error}");
+                Err(full)
+            }
+        }
+    }
+
     fn restore(&mut self, saved: SavedIntake) -> Result<(), StateError> {
         for (place, object) in saved.completing.into_iter().enumerate() {
             let part = "completing";

@@ -1,11 +1,11 @@
 use super::{Content, HEADER, MAGIC, StateError, VERSION, framed, read, write};
 use crate::cluster::saved::SavedNode;
 use crate::id::{ClassId, NodeId, PodId, TextId};
-use crate::intake::Intake;
+use crate::intake::{Intake, IntakeError};
 use crate::object::config::KubeSchedulerConfiguration;
 use crate::object::decode::Decoded;
 use crate::queue::Place;
-use crate::{Capacities, Hooks, Options, Outcome, Permit, Scheduler};
+use crate::{ApplyError, Capacities, Hooks, Options, Outcome, Permit, Scheduler};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -202,6 +202,58 @@ fn a_state_in_use_stays_when_another_is_refused() {
         Scheduler::restore_state(&config, Options::default(), small, &intake.save_state());
     let refused = refused.err().expect("a table that is too small");
     assert_eq!(refused.to_string(), "capacity `nodes` of 2 is used up");
+}
+
+#[test]
+fn a_full_table_can_grow_and_everything_stays() {
+    let config = KubeSchedulerConfiguration::default();
+    let mut small = Capacities::for_size(1, 1);
+    (small.texts, small.classes, small.objects) = (16, 1, 1);
+    let options = Options::default();
+    let mut grown = Intake::with_capacities(config.clone(), options, small).expect("an intake");
+    let mut roomy = Intake::new(config, options, None).expect("an intake");
+    let mut times = 0_u32;
+    for number in 0..30 {
+        let name = format!("p{number}");
+        for object in [
+            node(&format!("n{number}"), "z"),
+            pod(&name, &format!("{number}m"), &json!({})),
+        ] {
+            let expected = roomy.apply(None, load(object.clone())).expect("room");
+            let applied = loop {
+                match grown.apply(None, load(object.clone())) {
+                    Err(IntakeError::Apply {
+                        error: ApplyError::Capacity(full),
+                        ..
+                    }) => {
+                        times += 1;
+                        grown.grow(full).expect("a larger table");
+                    }
+                    other => break other.expect("an object"),
+                }
+            };
+            assert_eq!(applied.id, expected.id);
+        }
+        let now = SECOND * (number + 1);
+        while let Err(full) = grown.scheduler_mut().make_room() {
+            times += 1;
+            grown.grow(full).expect("a larger table");
+        }
+        let expected = roomy.scheduler_mut().schedule_one(now);
+        assert_eq!(grown.scheduler_mut().schedule_one(now), expected);
+        assert_eq!(hashes(&grown), hashes(&roomy));
+    }
+    assert!(times > 5, "{times}");
+    let full = crate::CapacityExceeded {
+        which: "nodes",
+        limit: 1,
+    };
+    grown.scheduler_mut().fork().expect("a fork");
+    assert_eq!(grown.grow(full), Err(full));
+    let before = grown.scheduler().capacities().nodes;
+    assert!(grown.scheduler_mut().rollback());
+    grown.grow(full).expect("a larger table");
+    assert_eq!(grown.scheduler().capacities().nodes, before * 2);
 }
 
 /// B92.
