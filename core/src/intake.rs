@@ -88,7 +88,16 @@ impl Intake {
         capacities: Capacities,
     ) -> Result<Self, CreateError> {
         let scheduler = Scheduler::new(&config, options, capacities)?;
-        Ok(Self {
+        Ok(Self::around(config, options, scheduler))
+    }
+
+    /// Feeds a scheduler that was made with these.
+    const fn around(
+        config: KubeSchedulerConfiguration,
+        options: Options,
+        scheduler: Scheduler,
+    ) -> Self {
+        Self {
             config,
             options,
             size: None,
@@ -98,7 +107,7 @@ impl Intake {
             implied: BTreeSet::new(),
             arrivals: BTreeMap::new(),
             arrivals_count: 0,
-        })
+        }
     }
 
     /// The scheduler that is fed.

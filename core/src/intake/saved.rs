@@ -11,7 +11,7 @@ use crate::object::{
 use crate::quantity::Quantity;
 use crate::scheduler::{Options, Scheduler};
 use crate::state_file::{self, Content, StateError, check};
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
@@ -95,17 +95,7 @@ impl Intake {
             let (nodes, pods) = scheduler.size();
             restore_growing(Size::around(nodes, pods).capacities()?, make)?
         };
-        let mut restored = Self {
-            config,
-            options,
-            size: None,
-            scheduler,
-            is_empty: false,
-            completing: BTreeMap::new(),
-            implied: BTreeSet::new(),
-            arrivals: BTreeMap::new(),
-            arrivals_count: 0,
-        };
+        let mut restored = Self::around(config, options, scheduler);
         if let Some(intake) = intake {
             restored.restore(intake)?;
         }
