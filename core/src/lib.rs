@@ -115,6 +115,8 @@ mod selector;
 mod table;
 #[cfg(feature = "objects")]
 mod toleration;
+#[cfg(feature = "objects")]
+mod volume;
 
 #[cfg(feature = "alloc")]
 pub use node_set::NodeSet;
@@ -132,6 +134,7 @@ pub use {
     queue::{PluginSet, QueueCounts},
     scheduler::{
         ApplyError, BindOutcome, Change, CreateError, FORKS_MAX, Fidelity, Hooks, NoHooks,
-        NodeSearch, NodeView, Options, Permit, QueuePart, Reserve, Scheduler, Ties,
+        NodeSearch, NodeView, Options, Permit, QueuePart, Reserve, Scheduler, Ties, VolumeAction,
+        VolumesBound,
     },
 };

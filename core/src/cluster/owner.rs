@@ -1,16 +1,13 @@
 //! Namespaces, Services and the owners of pods: what selectors are resolved against.
 
-use crate::capacity::{CapacityExceeded, bytes_of, sum};
+use super::object_table::{Key, ObjectTable};
+use crate::capacity::CapacityExceeded;
 use crate::class::{ClassView, OwnerKind};
-use crate::fixed_vec::FixedVec;
 use crate::id::TextId;
-use crate::intern::{
-    Records, Texts, Word, Writer, hash_words, index_bytes, reserved_index, text_word,
-};
+use crate::intern::{Texts, Word, Writer, text_word};
 use crate::object::Object;
 use crate::selector::{self, LabelsView};
-use crate::table::{Count, Table, Vacant, occupy};
-use hashbrown::HashTable;
+use crate::table::Count;
 
 /// Kinds in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,22 +36,6 @@ impl ObjectKind {
     }
 }
 
-#[derive(Clone, Copy)]
-struct Entry {
-    /// Kind, namespace and name.
-    key: [Word; 3],
-    record: u32,
-    used: bool,
-}
-
-impl Vacant for Entry {
-    const VACANT: &'static Self = &Self {
-        key: [0; 3],
-        record: u32::MAX,
-        used: false,
-    };
-}
-
 /// A PodDisruptionBudget.
 #[derive(Clone, Copy)]
 pub(crate) struct Budget<'a> {
@@ -77,15 +58,11 @@ impl Budget<'_> {
     }
 }
 
-/// Objects by kind, namespace and name, each with one record: a namespace's labels, a Service's
-/// or ReplicationController's pairs as a selector, another owner's selector, a budget.
+/// Objects, each with one record: a namespace's labels, a Service's or ReplicationController's pairs
+/// as a selector, another owner's selector, a budget.
 #[derive(Clone)]
 pub(crate) struct Objects {
-    entries: FixedVec<Entry>,
-    vacant: FixedVec<u32>,
-    index: HashTable<u32>,
-    pub(crate) records: Records,
-    limit: u32,
+    table: ObjectTable,
     /// Services in the table, which every default selector has to look through.
     services: u32,
     /// Moves whenever a Service or an owner changes.
@@ -95,56 +72,44 @@ pub(crate) struct Objects {
 impl Objects {
     pub(crate) fn new(limit: u32, words: u64) -> Self {
         Self {
-            entries: FixedVec::with_capacity(limit as usize),
-            vacant: FixedVec::with_capacity(limit as usize),
-            index: reserved_index(limit),
-            records: Records::new(["objects", "object_words"], limit, words),
-            limit,
+            table: ObjectTable::new(["objects", "object_words"], limit, words),
             services: 0,
             selectors_version: 0,
         }
     }
 
     pub(crate) const fn bytes(limit: u64) -> u64 {
-        sum(&[
-            bytes_of::<Entry>(limit),
-            bytes_of::<u32>(limit),
-            index_bytes(limit),
-        ])
+        ObjectTable::bytes(limit)
     }
 
     /// Labels of a namespace that is there as an object.
     pub(crate) fn namespace_labels(&self, name: TextId) -> Option<LabelsView<'_>> {
-        let at = self.find(ObjectKind::Namespace, 0, text_word(name))?;
-        Some(LabelsView(self.records.words(self.entries.at(at).record)))
+        let words = self.find(ObjectKind::Namespace, 0, text_word(name))?;
+        Some(LabelsView(words))
     }
 
     /// Budgets, in the order of the table.
     pub(crate) fn budgets(&self) -> impl Iterator<Item = Budget<'_>> {
-        let entries = self.entries.iter().filter(|entry| {
-            entry.used && entry.key.first() == Some(&(ObjectKind::PodDisruptionBudget as Word))
-        });
-        entries.filter_map(|entry| {
-            let [_, namespace, _] = entry.key;
-            match self.records.words(entry.record) {
-                [allowed, rest @ ..] => {
-                    let (disrupted, selector) = selector::split_item(rest)?;
-                    Some(Budget {
-                        namespace,
-                        allowed: i64::from(*allowed),
-                        disrupted,
-                        selector,
-                    })
-                }
-                [] => None,
+        let all = self.table.all();
+        let budgets =
+            all.filter(|([kind, ..], _)| *kind == ObjectKind::PodDisruptionBudget as Word);
+        budgets.filter_map(|([_, namespace, _], record)| match record {
+            [allowed, rest @ ..] => {
+                let (disrupted, selector) = selector::split_item(rest)?;
+                Some(Budget {
+                    namespace,
+                    allowed: i64::from(*allowed),
+                    disrupted,
+                    selector,
+                })
             }
+            [] => None,
         })
     }
 
     /// Kind, namespace and name of every object, with its record.
-    pub(crate) fn all(&self) -> impl Iterator<Item = ([Word; 3], &[Word])> {
-        let used = self.entries.iter().filter(|entry| entry.used);
-        used.map(|entry| (entry.key, self.records.words(entry.record)))
+    pub(crate) fn all(&self) -> impl Iterator<Item = (Key, &[Word])> {
+        self.table.all()
     }
 
     /// Whether the object is there.
@@ -161,61 +126,12 @@ impl Objects {
         writer: &mut Writer,
         texts: &mut Texts,
     ) -> Result<(), CapacityExceeded> {
-        let (record, _) = writer.finish(&mut self.records, texts)?;
-        let result = self.insert(kind, namespace, name, record, texts);
-        if result.is_err() {
-            self.records.release(record, texts);
-        }
-        result
-    }
-
-    fn insert(
-        &mut self,
-        kind: ObjectKind,
-        namespace: &str,
-        name: &str,
-        record: u32,
-        texts: &mut Texts,
-    ) -> Result<(), CapacityExceeded> {
-        let namespace = if kind == ObjectKind::Namespace {
-            0
-        } else {
-            text_word(texts.intern(namespace)?)
-        };
-        let name = match texts.intern(name) {
-            Ok(name) => text_word(name),
-            Err(full) => {
-                crate::intern::release_texts(&[namespace], texts);
-                return Err(full);
-            }
-        };
-        if let Some(at) = self.find(kind, namespace, name) {
-            crate::intern::release_texts(&[namespace, name], texts);
-            if let Some(entry) = self.entries.at_mut(at) {
-                let old = core::mem::replace(&mut entry.record, record);
-                self.records.release(old, texts);
-            }
-        } else {
-            let entry = Entry {
-                key: [kind as Word, namespace, name],
-                record,
-                used: true,
-            };
-            if self.vacant.is_empty() && self.entries.len() >= self.limit as usize {
-                crate::intern::release_texts(&[namespace, name], texts);
-                return Err(CapacityExceeded {
-                    which: "objects",
-                    limit: u64::from(self.limit),
-                });
-            }
-            let at = occupy(&mut self.entries, &mut self.vacant, entry);
-            if kind == ObjectKind::Service {
-                self.services.count_up();
-            }
-            let entries = &self.entries;
-            self.index.insert_unique(hash_words(&entry.key), at, |at| {
-                hash_words(&entries.at(*at).key)
-            });
+        let namespace = (kind != ObjectKind::Namespace).then_some(namespace);
+        let is_new = self
+            .table
+            .set(kind as Word, namespace, name, writer, texts)?;
+        if is_new && kind == ObjectKind::Service {
+            self.services.count_up();
         }
         self.touch(kind);
         Ok(())
@@ -229,29 +145,12 @@ impl Objects {
         name: Word,
         texts: &mut Texts,
     ) -> bool {
-        let Some(at) = self.find(kind, namespace, name) else {
+        if !self.table.remove([kind as Word, namespace, name], texts) {
             return false;
-        };
-        let entry = *self.entries.at(at);
-        if let Ok(found) = self
-            .index
-            .find_entry(hash_words(&entry.key), |other| *other as usize == at)
-        {
-            found.remove();
         }
-        self.entries.set(
-            at,
-            Entry {
-                used: false,
-                ..entry
-            },
-        );
-        self.vacant.push(at as u32);
         if kind == ObjectKind::Service {
             self.services.count_down();
         }
-        self.records.release(entry.record, texts);
-        crate::intern::release_texts(&entry.key, texts);
         self.touch(kind);
         true
     }
@@ -271,13 +170,11 @@ impl Objects {
         selector::write_requirements_header(writer)?;
         let namespace = text_word(class.class.namespace);
         if self.services > 0 {
-            for entry in &self.entries {
-                let [kind, own_namespace, _] = entry.key;
-                if !entry.used || (kind, own_namespace) != (ObjectKind::Service as Word, namespace)
-                {
+            for ([kind, own_namespace, _], record) in self.table.all() {
+                if (kind, own_namespace) != (ObjectKind::Service as Word, namespace) {
                     continue;
                 }
-                match self.records.words(entry.record) {
+                match record {
                     [1, pairs @ ..] if selector::pairs_hold(pairs, class.labels()) => {
                         Self::merge_pairs(pairs, start, writer, texts)?;
                     }
@@ -295,10 +192,9 @@ impl Objects {
             OwnerKind::StatefulSet => ObjectKind::StatefulSet,
             OwnerKind::Other => return Ok(()),
         };
-        let Some(at) = self.find(kind, namespace, text_word(name)) else {
+        let Some(record) = self.find(kind, namespace, text_word(name)) else {
             return Ok(());
         };
-        let record = self.records.words(self.entries.at(at).record);
         match record.split_first() {
             Some((1, words)) if kind == ObjectKind::ReplicationController => {
                 Self::merge_pairs(words, start, writer, texts)
@@ -326,9 +222,7 @@ impl Objects {
         };
         let owner = kind
             .zip(name)
-            .and_then(|(kind, name)| self.find(kind, namespace, text_word(name)))
-            .and_then(|at| self.entries.get(at))
-            .map(|entry| self.records.words(entry.record));
+            .and_then(|(kind, name)| self.find(kind, namespace, text_word(name)));
         let owner = owner.and_then(|words| match words.split_first() {
             Some((1, words)) => Some(words),
             _ => None,
@@ -343,11 +237,11 @@ impl Objects {
         };
         let mut selected = true;
         let mut is_empty = true;
-        let services = self.entries.iter().filter(|entry| {
-            entry.used && entry.key.get(..2) == Some(&[ObjectKind::Service as Word, namespace])
+        let services = self.table.all().filter(|([kind, own_namespace, _], _)| {
+            (*kind, *own_namespace) == (ObjectKind::Service as Word, namespace)
         });
-        for entry in services.take(if self.services > 0 { usize::MAX } else { 0 }) {
-            let pairs = match self.records.words(entry.record).split_first() {
+        for (_, record) in services.take(if self.services > 0 { usize::MAX } else { 0 }) {
+            let pairs = match record.split_first() {
                 Some((1, pairs)) if selector::pairs_hold(pairs, class.labels()) => pairs,
                 _ => continue,
             };
@@ -404,11 +298,7 @@ impl Objects {
         }
     }
 
-    fn find(&self, kind: ObjectKind, namespace: Word, name: Word) -> Option<usize> {
-        let key = [kind as Word, namespace, name];
-        let at = self
-            .index
-            .find(hash_words(&key), |at| self.entries.at(*at).key == key)?;
-        Some(*at as usize)
+    fn find(&self, kind: ObjectKind, namespace: Word, name: Word) -> Option<&[Word]> {
+        self.table.get([kind as Word, namespace, name])
     }
 }

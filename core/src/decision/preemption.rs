@@ -2,7 +2,7 @@
 //!
 //! Mirrors the texts of `framework/preemption/preemption.go`.
 
-use super::diagnosis::{fit_reasons, histogram};
+use super::diagnosis::{fit_reasons, histogram, volume_reasons};
 use super::{Decision, DecisionRecord, Nomination, PostFilter};
 use crate::cycle::{Attempt, Refusal};
 use crate::id::{NodeId, PodId};
@@ -63,10 +63,20 @@ fn no_candidate(scheduler: &Scheduler, attempt: Attempt<'_>) -> String {
     let nodes = scheduler.cluster.node_count;
     let dry = &scheduler.preemption.dry;
     let mut texts: Vec<String> = Vec::new();
-    for (_, verdict) in dry {
+    for (row, verdict) in dry {
         match verdict {
             Dry::NoVictims => texts.push(NO_VICTIMS.to_string()),
             Dry::Refused(Refusal::Fit, lacks) => fit_reasons(attempt, *lacks, &mut texts),
+            Dry::Refused(refusal, details) if refusal.is_of_volumes() => {
+                let scratch = &scheduler.preemption.scratch.volumes;
+                texts.extend(volume_reasons(
+                    attempt,
+                    scratch,
+                    *refusal,
+                    *row,
+                    details.bits as u8,
+                ));
+            }
             Dry::Refused(refusal, _) => texts.push(refusal.text().to_string()),
         }
     }

@@ -4,6 +4,7 @@
 //! Stage after: [`Scheduler::apply`](crate::Scheduler::apply). Mirrors `pkg/controller`, with one
 //! difference: a pod of every kind is called `NAME-0`, `NAME-1`, ... instead of `NAME-x7k2p`.
 
+pub(crate) mod claim;
 mod daemon;
 
 use super::{
@@ -186,7 +187,7 @@ impl<'a> Expansion<'a> {
                     "apps.kubernetes.io/pod-index",
                     &ordinal.to_string(),
                 );
-                claim_volumes(&mut pod.spec, workload);
+                claim_volumes(&mut pod.spec, workload, &name);
             }
             Rest::DaemonSet(nodes) => {
                 daemon::add_tolerations(&mut pod.spec);
@@ -289,14 +290,20 @@ fn template_hash(metadata: &ObjectMeta) -> String {
 }
 
 /// Puts the set's claims in place of the volumes of their names.
-fn claim_volumes(spec: &mut PodSpec, set: &Workload) {
+fn claim_volumes(spec: &mut PodSpec, set: &Workload, pod: &str) {
     let templates = &set.spec.volume_claim_templates;
     let names = || templates.iter().map(|template| &template.metadata.name);
     spec.volumes
         .retain(|volume| names().all(|name| *name != volume.name));
-    let claims = names().map(|name| Volume {
-        name: name.clone(),
-        source: BTreeMap::from([("persistentVolumeClaim".to_owned(), VolumeSource::default())]),
+    let claims = templates.iter().map(|template| {
+        let source = VolumeSource {
+            claim_name: claim::name_in_set(template, pod),
+            ..VolumeSource::default()
+        };
+        Volume {
+            name: template.metadata.name.clone(),
+            source: BTreeMap::from([("persistentVolumeClaim".to_owned(), source)]),
+        }
     });
     spec.volumes.splice(0..0, claims);
 }

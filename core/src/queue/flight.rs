@@ -5,7 +5,7 @@
 //! event, and pods are chained in the order in which they were popped. Events that no pod in flight
 //! was popped before are dropped at once.
 
-use super::event::{Event, NodeSide, PodSide, Resource, Side};
+use super::event::{Event, NodeSide, PodSide, Resource, Side, VolumeSide};
 use super::item::{Item, NONE};
 use crate::capacity::{CapacityExceeded, bytes_of, sum};
 use crate::id::ClassId;
@@ -205,7 +205,7 @@ impl Flight {
                         *slot = Some(pod);
                     }
                 }
-                Side::Node(_) => {
+                Side::Node(_) | Side::Volume(_) => {
                     let Some(start) = self.store(words) else {
                         self.words_len = before;
                         return false;
@@ -244,7 +244,13 @@ impl Flight {
             let kept = self.events.get(at)?;
             let side = |at: usize| match (kept.pods.get(at)?, kept.nodes.get(at)?) {
                 (Some(pod), _) => Some(Side::Pod(*pod)),
-                (None, Some(node)) => NodeSide::read(self.node_words(Some(*node))).map(Side::Node),
+                (None, Some(words)) => {
+                    let words = self.node_words(Some(*words));
+                    match kept.resource {
+                        Resource::Volume(_) => VolumeSide::read(words).map(Side::Volume),
+                        _ => NodeSide::read(words).map(Side::Node),
+                    }
+                }
                 (None, None) => None,
             };
             Some(Event {

@@ -98,6 +98,9 @@ impl Scheduler {
                 };
                 kept.or_else(now).is_some_and(|lacks| !lacks.unresolvable)
             }
+            Some(refusal) if refusal.is_of_volumes() => {
+                !self.scratch.volume_details(row, refusal).unresolvable
+            }
             Some(refusal) => !refusal.is_unresolvable(),
         }
     }

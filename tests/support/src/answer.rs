@@ -1,6 +1,7 @@
 //! One answer of Berth, and how it differs from a golden verdict.
 
 use crate::golden::Verdict;
+use crate::storage::BoundClaim;
 use berth_core::DecisionRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,6 +36,8 @@ pub struct Answer {
     /// Not part of a record's JSON; absent when the answer came as such.
     pub unresolvable: Option<Vec<String>>,
     pub message: Option<String>,
+    /// What was bound for the pod, where the answer's source tells.
+    pub volumes: Option<Vec<BoundClaim>>,
 }
 
 impl Answer {
@@ -73,6 +76,9 @@ impl Answer {
             return text;
         }
         compare("error", &self.error, &golden.error);
+        if let Some(volumes) = &self.volumes {
+            compare("volumes", volumes, &golden.volumes);
+        }
         compare("feasible", &self.feasible, &Some(golden.feasible));
         compare("message", &self.message, &golden.message);
         if let Some(count) = golden.ties_count {
