@@ -58,6 +58,8 @@ pub enum PostFilter {
     Absent,
     /// No plugin of the profile had anything to say.
     Nothing,
+    /// PreFilter ended before DynamicResources, which comes first here and then fails.
+    Unprepared,
     /// So many victims make room on this node.
     Placed { node: NodeId, victims: u32 },
     /// It helps on no node.

@@ -53,6 +53,8 @@ pub(crate) struct Plan {
     pre_scores: [bool; Plugin::COUNT],
     /// Plugins of the PreFilter point that may refuse every node, in order.
     pub(crate) refusing_pre_filters: Vec<Plugin>,
+    /// All plugins of the PreFilter point, in order.
+    pre_filter_order: Vec<Plugin>,
     /// Whether VolumeBinding runs at Reserve.
     pub(crate) reserves_volumes: bool,
     /// Points of used room in percent and score.
@@ -132,6 +134,7 @@ impl Plan {
                     *plugin == Plugin::NodeAffinity || volumes::PLUGINS.contains(plugin)
                 })
                 .collect(),
+            pre_filter_order: profile.plugins(Point::PreFilter).to_vec(),
             reserves_volumes: profile
                 .plugins(Point::Reserve)
                 .contains(&Plugin::VolumeBinding),
@@ -168,6 +171,21 @@ impl Plan {
 
     pub(crate) fn pre_filters(&self, plugin: Plugin) -> bool {
         *self.pre_filters.at(plugin as usize)
+    }
+
+    /// Whether DynamicResources comes to PostFilter before preemption, and without what it prepares
+    /// at PreFilter, where `refuser` ended that point early.
+    pub(crate) fn lacks_device_state(&self, refuser: Option<Plugin>) -> bool {
+        let mut post_filters = self.post_filters.iter();
+        let first = post_filters
+            .find(|plugin| matches!(plugin, Plugin::DynamicResources | Plugin::DefaultPreemption));
+        let place = |plugin: Plugin| self.pre_filter_order.iter().position(|own| *own == plugin);
+        first == Some(&Plugin::DynamicResources)
+            && match (place(Plugin::DynamicResources), refuser.and_then(place)) {
+                (None, _) => true,
+                (Some(devices), Some(refuser)) => refuser < devices,
+                (Some(_), None) => false,
+            }
     }
 
     pub(crate) fn pre_scores(&self, plugin: Plugin) -> bool {

@@ -29,6 +29,12 @@ pub(super) fn add(
     let name = |node: NodeId| scheduler.cluster.node_name(node.index());
     let text = match decision.post_filter {
         PostFilter::Absent | PostFilter::Nothing => None,
+        PostFilter::Unprepared => {
+            // What upstream says of a state that nobody wrote.
+            let message = record.message.iter_mut();
+            message.for_each(|message| message.push_str(" not found"));
+            None
+        }
         PostFilter::Placed { node, victims } => Some(format!(
             "found a potential placement for pod on node {}, preempting {victims} victims",
             name(node)
