@@ -4,7 +4,7 @@ mod diagnosis;
 mod preemption;
 mod record;
 
-pub use record::{DecisionRecord, NodeScore, PodResult};
+pub use record::{BoundClaim, DecisionRecord, NodeScore, PodResult};
 
 pub(crate) use diagnosis::record;
 

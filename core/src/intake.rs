@@ -7,11 +7,13 @@
 
 mod batch;
 mod change;
+mod controller;
 mod error;
 mod load;
 mod size;
 
 pub use change::{Applied, ObjectId};
+pub use controller::VolumeController;
 pub use error::{Fault, IntakeError};
 pub use load::{Loaded, MADE_PODS_MAX};
 pub use size::{NODES_MAX, PODS_MAX, Size};

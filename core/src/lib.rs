@@ -127,8 +127,8 @@ pub use quantity::Quantity;
 pub use {
     capacity::{BYTES_MAX, Capacities, CapacityExceeded, TOPOLOGY_KEYS_MAX},
     decision::{
-        AttemptError, Decision, DecisionRecord, Detail, NodeScore, Nomination, Outcome, PodResult,
-        PostFilter, Reason,
+        AttemptError, BoundClaim, Decision, DecisionRecord, Detail, NodeScore, Nomination, Outcome,
+        PodResult, PostFilter, Reason,
     },
     preemption::{Victim, VictimKind},
     queue::{PluginSet, QueueCounts},

@@ -9,9 +9,9 @@ use crate::load::{Loaded, full, with_room};
 use crate::output::{NodeRow, Output, Placements, Summary};
 use crate::stopwatch::Stopwatch;
 use crate::world::{Customs, Stop, World};
-use berth_core::intake::Intake;
+use berth_core::intake::{Intake, VolumeController};
 use berth_core::object::config::KubeSchedulerConfiguration;
-use berth_core::{Capacities, Options};
+use berth_core::{Capacities, Change, Options};
 use collector::Collector;
 use std::process::ExitCode;
 
@@ -54,13 +54,23 @@ fn by_file(args: &SimulateArgs) -> Outcome {
     let mut scheduler = loaded.build(args.rules.options())?;
     stopwatch.stage(|timing| &mut timing.build);
 
+    let mut controller = VolumeController::default();
+    for object in &loaded.objects {
+        controller.hear(Change::Added, object);
+    }
     let mut placements = Placements::begin(args.output.output, Output::stdout())?;
     for (place, pod) in loaded.pending.iter().enumerate() {
         let Some(pod) = pod.find(&scheduler) else {
             continue;
         };
         let decision = scheduler.schedule(pod);
-        let record = scheduler.record(&decision, args.detail());
+        let mut record = scheduler.record(&decision, args.detail());
+        let (changes, bound) = controller.bind(scheduler.volume_actions(pod));
+        record.volumes = bound;
+        for (change, object) in &changes {
+            let applied = scheduler.apply(*change, object);
+            applied.map_err(|error| Failure::Usage(format!("{}: {error}", object.kind())))?;
+        }
         placements.decision(place, record)?;
     }
     stopwatch.stage(|timing| &mut timing.decide);

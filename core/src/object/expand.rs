@@ -9,7 +9,8 @@ mod daemon;
 
 use super::{
     Job, JobSpec, Node, NodeAffinity, NodeSelector, NodeSelectorTerm, Object, ObjectMeta,
-    OwnerReference, Pod, PodSpec, PodTemplate, Requirement, Volume, VolumeSource, Workload,
+    OwnerReference, PersistentVolumeClaim, Pod, PodSpec, PodTemplate, Requirement, Volume,
+    VolumeSource, Workload,
 };
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
@@ -209,6 +210,16 @@ impl<'a> Expansion<'a> {
             }
         }
         pod
+    }
+
+    /// The claims that controllers make for one of the pods.
+    pub fn claims(&self, pod: &Pod) -> Vec<PersistentVolumeClaim> {
+        let of_set = match &self.rest {
+            Rest::StatefulSet { workload } => Some(claim::of_set(workload, pod)),
+            _ => None,
+        };
+        let claims = of_set.into_iter().flatten();
+        claims.chain(claim::of_pod(pod)).collect()
     }
 
     /// The pod's name under a number.

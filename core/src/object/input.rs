@@ -217,9 +217,7 @@ impl Preparation<'_> {
                 let field = format!("{template}.{}", invalid.field);
                 (None, Invalid { field, ..invalid })
             })?;
-            if let Object::StatefulSet(set) = object {
-                made.claims.extend(claim::of_set(set, &pod));
-            }
+            made.claims.extend(expansion.claims(&pod));
             made.pods.push(pod);
         }
         Ok(made)

@@ -69,7 +69,7 @@ fn replay(
     trace: &Trace,
 ) -> Result<(), Stop> {
     for (object, place) in first {
-        world.tick();
+        world.tick()?;
         world.put(Put::Add, object.clone(), place, None)?;
     }
     trace.steps.iter().try_for_each(|step| world.step(step))

@@ -45,18 +45,18 @@ impl<O: Observer> World<O> {
         match step {
             Step::Put { how, objects, runs } => {
                 for (object, place) in objects {
-                    self.tick();
+                    self.tick()?;
                     self.finish_due()?;
                     self.put(*how, object.clone(), place, *runs)?;
                 }
                 Ok(())
             }
             Step::Delete(key) => {
-                self.tick();
+                self.tick()?;
                 self.delete(key)
             }
             Step::Fail(node) => {
-                self.tick();
+                self.tick()?;
                 self.fail_node(node)
             }
             Step::Settle => self.settle(),
@@ -109,7 +109,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    fn add(&mut self, key: &Key, object: Object, runs: Option<u64>) -> Result<(), Stop> {
+    pub(super) fn add(&mut self, key: &Key, object: Object, runs: Option<u64>) -> Result<(), Stop> {
         if let Object::Pod(pod) = &object {
             // What has finished takes no part.
             if pod.status.is_finished() {
@@ -117,6 +117,7 @@ impl<O: Observer> World<O> {
             }
             return self.arrive(object, runs);
         }
+        self.controller.hear(Change::Added, &object);
         self.intake.put(Change::Added, object.clone())?;
         self.changes += 1;
         self.settle_in(key, object, runs)
@@ -141,6 +142,7 @@ impl<O: Observer> World<O> {
             }
             return self.tell_pod(&name);
         }
+        self.controller.hear(Change::Modified, &object);
         self.intake.put(Change::Modified, object.clone())?;
         self.settle_in(key, object, runs)
     }
@@ -167,6 +169,7 @@ impl<O: Observer> World<O> {
         };
         self.changes += 1;
         self.drop_pods(key)?;
+        self.controller.hear(Change::Deleted, &object);
         self.intake.put(Change::Deleted, object)?;
         if key.0 == "Node" {
             self.make_daemons()?;

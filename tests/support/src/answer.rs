@@ -1,7 +1,6 @@
 //! One answer of Berth, and how it differs from a golden verdict.
 
-use crate::golden::Verdict;
-use crate::storage::BoundClaim;
+use crate::golden::{BoundClaim, Verdict};
 use berth_core::DecisionRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,7 +42,9 @@ pub struct Answer {
 impl Answer {
     /// From a record of the core.
     pub fn from_record(record: &DecisionRecord) -> Self {
-        let json = serde_json::to_value(record).expect("a record is JSON");
+        let mut json = serde_json::to_value(record).expect("a record is JSON");
+        // What is provisioned has no name yet, and a question binds nothing.
+        json.as_object_mut().map(|record| record.remove("volumes"));
         let mut answer: Self = serde_json::from_value(json).expect("the record's shape");
         let mut unresolvable = record.unresolvable.clone();
         unresolvable.sort();
@@ -53,7 +54,10 @@ impl Answer {
 
     /// From one line of `-o jsonl`.
     pub fn from_line(line: &str) -> Self {
-        serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+        let mut answer: Self =
+            serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        answer.volumes.get_or_insert_default();
+        answer
     }
 
     /// Everything in which this answer differs from `golden`, one line each; empty when equal.

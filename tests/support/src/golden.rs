@@ -4,7 +4,6 @@
 
 use crate::answer::Scores;
 use crate::read;
-use crate::storage::BoundClaim;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -19,6 +18,16 @@ pub struct Scenario {
     pub input: Input,
     /// One a pod of `input.pods_in_order`, in that order.
     pub verdicts: Vec<Verdict>,
+}
+
+/// A claim that got its volume.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct BoundClaim {
+    /// `NAMESPACE/NAME`.
+    pub claim: String,
+    pub volume: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub provisioned: bool,
 }
 
 /// Lists of Kubernetes objects; `kind` and `apiVersion` may be missing.

@@ -14,7 +14,6 @@
 //! - [`exact`]: requests and free room in arithmetic that cannot overflow.
 //! - [`openb`]: the openb trace as objects.
 //! - [`sample`]: small objects, field by field.
-//! - [`storage`]: the volume controllers, which bind the claims of placed pods.
 //! - [`tally`]: counts of what is equal, and the first differences.
 //! - [`command`]: the built `berth` binary.
 
@@ -36,7 +35,6 @@ pub mod replay;
 pub mod run;
 pub mod sample;
 pub mod shrink;
-pub mod storage;
 pub mod tally;
 pub mod virtual_time;
 

@@ -1,10 +1,10 @@
 //! A scheduler of the core, fed with the suites' inputs.
 
 use crate::answer::Answer;
-use crate::golden::{Scenario, Verdict, full_name};
+use crate::golden::{BoundClaim, Scenario, Verdict, full_name};
 use crate::object::{object, pod};
-use crate::storage::{BoundClaim, Storage};
 use berth_core::id::PodId;
+use berth_core::intake::VolumeController;
 use berth_core::object::config::KubeSchedulerConfiguration;
 use berth_core::object::{Object, Pod};
 use berth_core::{
@@ -27,7 +27,7 @@ pub const VERDICTS: Options = Options {
 pub struct Replay {
     pub scheduler: Scheduler,
     /// The volume controllers beside it.
-    pub storage: Storage,
+    pub controller: VolumeController,
 }
 
 impl Replay {
@@ -43,7 +43,7 @@ impl Replay {
             .unwrap_or_else(|errors| panic!("{errors:?}: {config:?}"));
         Self {
             scheduler,
-            storage: Storage::default(),
+            controller: VolumeController::default(),
         }
     }
 
@@ -98,12 +98,18 @@ impl Replay {
 
     /// Binds what a placed pod waits for.
     pub fn bind_volumes(&mut self, pod: PodId) -> Vec<BoundClaim> {
-        let (changes, bound) = self.storage.bind(self.scheduler.volume_actions(pod));
+        let actions = self.scheduler.volume_actions(pod);
+        let (changes, bound) = self.controller.bind(actions);
         for (change, object) in &changes {
             self.apply(*change, object);
         }
         assert_eq!(self.scheduler.volumes_bound(pod, 0), VolumesBound::Yes);
-        bound
+        let bound = bound.into_iter().map(|own| BoundClaim {
+            claim: own.claim,
+            volume: own.volume.expect("it is bound"),
+            provisioned: own.provisioned,
+        });
+        bound.collect()
     }
 
     /// Asks about a new pod, which changes nothing, and puts it where the verdict says.
@@ -132,7 +138,7 @@ impl Replay {
                         }
                     }
                 });
-                let (changes, _) = self.storage.bind(volumes);
+                let (changes, _) = self.controller.bind(volumes);
                 for (change, object) in &changes {
                     self.apply(*change, object);
                 }
@@ -150,7 +156,7 @@ impl Replay {
 
     /// Applies a change.
     pub fn apply(&mut self, change: Change, object: &Object) {
-        self.storage.hear(change, object);
+        self.controller.hear(change, object);
         if let Err(error) = self.scheduler.apply(change, object) {
             let metadata = object.metadata();
             panic!(

@@ -43,7 +43,7 @@ impl Defaults {
     }
 
     /// Gives a claim that names no class the default one; one that an API server has admitted stays.
-    pub(crate) fn apply_to_claim(&self, claim: &mut PersistentVolumeClaim) {
+    pub fn apply_to_claim(&self, claim: &mut PersistentVolumeClaim) {
         let names_one = claim.spec.storage_class_name.is_some() || !claim.class().is_empty();
         if !names_one && claim.status.phase.is_empty() && claim.spec.volume_name.is_empty() {
             claim
