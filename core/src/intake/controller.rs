@@ -67,7 +67,7 @@ impl VolumeController {
             bound.push(BoundClaim {
                 claim: format!("{}/{}", metadata.namespace, metadata.name),
                 volume: Some(volume.metadata.name.clone()),
-                provisioned: change == Change::Added,
+                provisioned: matches!(action, VolumeAction::SelectNode { .. }),
             });
             let volume = Object::PersistentVolume(Box::new(volume));
             let claim = Object::PersistentVolumeClaim(Box::new(claim));
