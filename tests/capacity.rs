@@ -26,7 +26,7 @@ enum Limit {
 }
 
 /// All limits.
-const LIMITS: [(&str, Limit); 26] = [
+const LIMITS: [(&str, Limit); 31] = [
     ("nodes", Limit::Narrow(|c| &mut c.nodes)),
     ("pods", Limit::Narrow(|c| &mut c.pods)),
     ("classes", Limit::Narrow(|c| &mut c.classes)),
@@ -50,6 +50,14 @@ const LIMITS: [(&str, Limit); 26] = [
     ("port_counts", Limit::Narrow(|c| &mut c.port_counts)),
     ("objects", Limit::Narrow(|c| &mut c.objects)),
     ("object_words", Limit::Wide(|c| &mut c.object_words)),
+    ("volumes", Limit::Narrow(|c| &mut c.volumes)),
+    ("volume_words", Limit::Wide(|c| &mut c.volume_words)),
+    ("volume_bindings", Limit::Narrow(|c| &mut c.volume_bindings)),
+    ("volume_uses", Limit::Narrow(|c| &mut c.volume_uses)),
+    (
+        "volume_use_counts",
+        Limit::Narrow(|c| &mut c.volume_use_counts),
+    ),
     ("live_classes", Limit::Narrow(|c| &mut c.live_classes)),
     (
         "in_flight_events",
@@ -61,7 +69,16 @@ const LIMITS: [(&str, Limit); 26] = [
 /// Limits that these histories never meet. Of `live_classes` the coldest makes room. Events are kept
 /// only for pods in flight, and a pod that the caller picks never is: that both tables refuse is
 /// tested on the loop, by `a_full_table_of_events_refuses_the_change`.
-const NEVER_MET: [&str; 3] = ["live_classes", "in_flight_events", "event_words"];
+const NEVER_MET: [&str; 8] = [
+    "live_classes",
+    "in_flight_events",
+    "event_words",
+    "volumes",
+    "volume_words",
+    "volume_bindings",
+    "volume_uses",
+    "volume_use_counts",
+];
 
 fn capacities(limit: &Limit, value: u64) -> Capacities {
     let mut capacities = Capacities::for_size(320, 256);

@@ -13,6 +13,7 @@ mod seen;
 use berth_test_support::answer::Answer;
 use berth_test_support::command::empty_folder;
 use berth_test_support::generate::scenario::{growing_case, line};
+use berth_test_support::generate::volumes::add_volumes;
 use berth_test_support::golden::{CLUSTERS, RANDOM, Scenario, Verdict, scenario};
 use berth_test_support::kube::Kube;
 use berth_test_support::read;
@@ -57,7 +58,12 @@ fn cluster(seed: u64, number: u64) -> Value {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let case = growing_case().new_tree(&mut runner).expect("a case");
-    line(number, &case.current())
+    let mut line = line(number, &case.current());
+    // Half of the clusters have volumes.
+    if number % 2 == 1 {
+        add_volumes(&mut line, seed ^ number.rotate_left(32));
+    }
+    line
 }
 
 /// A cluster that both sides have, and what upstream says of it.
@@ -266,7 +272,7 @@ fn the_program_repeats_the_recorded_verdicts() {
         assert_eq!(answer["pods"], json!(recorded), "{}", line["scenario"]);
         compared += recorded.len();
     }
-    assert_eq!(compared, 2593 + 1260 + 1527 + 779 + 142 + 324 + 108);
+    assert_eq!(compared, 2593 + 1260 + 1527 + 779 + 1295 + 142 + 324 + 108);
 }
 
 /// The comparison finds a difference, and reduces it to what it is about.

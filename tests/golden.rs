@@ -65,5 +65,6 @@ sets! {
     random "random-120-scenarios" 2593 1681;
     random_config "random-config" 1260 855;
     random_resources "random-resources" 1527 852;
+    random_volumes "random-volumes" 1295 877;
     random_resources_huge "random-resources-huge" 107 62;
 }

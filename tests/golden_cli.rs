@@ -103,6 +103,11 @@ fn random_resources() {
 }
 
 #[test]
+fn random_volumes() {
+    replay("random-volumes", 1295);
+}
+
+#[test]
 fn random_resources_huge() {
     replay("random-resources-huge", 92);
 }

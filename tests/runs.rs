@@ -11,17 +11,16 @@ fn replay(set: &str, whole: (usize, usize)) {
     let mut different = Vec::new();
     for run in runs(set) {
         let mut course = VirtualTime::new(&run);
-        let steps = run.steps.iter().map(|(step, _)| step).enumerate();
-        let mut is_whole = true;
-        for ((number, step), golden) in steps.zip(&run.recorded) {
-            let recorded = course.take(number, step, golden);
-            let golden = course.without_ghosts(golden);
-            if let Some(difference) = difference(&recorded, &golden) {
-                different.push(format!("{} step {number}: {difference}", run.name));
-                is_whole = false;
-                break;
-            }
-        }
+        // Pods are bound long after the step of their attempt, so a step is whole at the end only.
+        run.steps.iter().for_each(|(step, _)| course.take(step));
+        let pairs = course.steps.iter().zip(&run.recorded);
+        let mut differences = pairs.enumerate().filter_map(|(number, (ours, golden))| {
+            let difference = difference(ours, golden)?;
+            Some(format!("{} step {number}: {difference}", run.name))
+        });
+        let first = differences.next();
+        let is_whole = first.is_none();
+        different.extend(first);
         attempts += course.made;
         complete += usize::from(is_whole);
     }
@@ -81,8 +80,12 @@ fn pods_queue_as_in_kube_scheduler() {
 
 #[test]
 fn pods_wake_as_in_kube_scheduler() {
-    // The other 268 attempts are at pods with volumes.
-    replay("runs-wakeup", (70, 1013));
+    replay("runs-wakeup", (70, 1281));
+}
+
+#[test]
+fn volumes_are_bound_as_in_kube_scheduler() {
+    replay("runs-volumes", (25, 643));
 }
 
 #[test]

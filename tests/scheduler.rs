@@ -194,8 +194,8 @@ fn gates_unsupported_fields_and_foreign_schedulers_have_their_own_results() {
         ),
         (
             json!({"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}),
-            PodResult::Unsupported,
-            Some("spec.volumes[].persistentVolumeClaim"),
+            PodResult::Unschedulable,
+            None,
         ),
         (
             json!({"resourceClaims": [{"name": "gpu"}]}),

@@ -11,6 +11,7 @@
 use crate::capacity::bytes_of;
 use crate::class::{ClassView, Section};
 use crate::cycle::plan::Plan;
+use crate::cycle::volumes::PLUGINS;
 use crate::fixed_vec::FixedVec;
 use crate::id::ClassId;
 use crate::intern::Word;
@@ -22,10 +23,11 @@ use alloc::vec::Vec;
 pub(crate) const AGE_LONGEST: u64 = 500_000_000;
 
 /// Plugins whose raw scores are kept; all others give every such pod 0.
-pub(crate) const KEPT: [Plugin; 6] = [
+pub(crate) const KEPT: [Plugin; 7] = [
     Plugin::TaintToleration,
     Plugin::NodeAffinity,
     Plugin::NodeResourcesFit,
+    Plugin::VolumeBinding,
     Plugin::InterPodAffinity,
     Plugin::NodeResourcesBalancedAllocation,
     Plugin::ImageLocality,
@@ -186,6 +188,7 @@ pub(crate) fn same_signature(plan: &Plan, a: ClassView<'_>, b: ClassView<'_>) ->
             }
         }
     };
+    let volumes = PLUGINS.into_iter().any(signs);
     (!resources || asked(a) == asked(b) && scalars())
         && (!signs(Plugin::NodePorts) || same_ports(a, b))
         && (!signs(Plugin::NodeAffinity)
@@ -200,6 +203,7 @@ pub(crate) fn same_signature(plan: &Plan, a: ClassView<'_>, b: ClassView<'_>) ->
                 4,
             ))
         && (!labels || same(Section::Labels))
+        && (!volumes || same(Section::Volumes))
         && (!signs(Plugin::ImageLocality)
             || same_set(a.section(Section::Images), b.section(Section::Images), 1))
         && (!signs(Plugin::NodeDeclaredFeatures) || a.class.features == b.class.features)

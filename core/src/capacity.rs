@@ -15,11 +15,12 @@ use crate::cluster::order::Order;
 use crate::cluster::owner::Objects;
 use crate::cluster::topology::Topology;
 use crate::cluster::{ClassLinks, NodeRow, PROFILE_RECORDS, PROFILE_WORDS, PodRow, Resources};
-use crate::cycle::Scratch;
+use crate::cycle::{Scratch, VolumeScratch};
 use crate::intern::index_bytes;
 use crate::kernel::NodeBlock;
 use crate::preemption::Preemption;
 use crate::queue::Queue;
+use crate::volume::Volumes;
 use core::fmt;
 
 /// Limits of every table; `N` holds `N`.
@@ -76,6 +77,17 @@ pub struct Capacities {
     pub objects: u32,
     /// Words of their labels and selectors.
     pub object_words: u64,
+    /// PersistentVolumes, claims, and the objects of storage. With 0 here and in the next four, pods
+    /// with volumes are refused, and nothing is taken for them.
+    pub volumes: u32,
+    /// Words of them.
+    pub volume_words: u64,
+    /// Claims that placed pods wait for at a time.
+    pub volume_bindings: u32,
+    /// Different claims and disks that pods name.
+    pub volume_uses: u32,
+    /// Pairs of these and node.
+    pub volume_use_counts: u32,
     /// Events kept for pods that are being decided on or wait at Permit.
     pub in_flight_events: u32,
     /// Words of the nodes in them.
@@ -127,6 +139,11 @@ impl Capacities {
             port_counts: narrow(1024, &[(pods, 1)]),
             objects: narrow(2048, &[(pods / 4, 1)]),
             object_words: wide(65_536, &[(pods, 8)]),
+            volumes: narrow(512, &[(nodes, 2), (pods / 8, 1)]),
+            volume_words: wide(32_768, &[(nodes, 64), (pods, 8)]),
+            volume_bindings: narrow(64, &[(pods / 16, 1)]),
+            volume_uses: narrow(256, &[(pods / 8, 1)]),
+            volume_use_counts: narrow(256, &[(pods / 8, 1)]),
             in_flight_events: 4096,
             event_words: 1 << 18,
         }
@@ -196,11 +213,14 @@ impl Capacities {
             index_bytes(pods),
             Objects::bytes(self.objects as u64),
             records_bytes(self.objects as u64, self.object_words),
+            Volumes::bytes(self, rows),
             Live::bytes(self, rows),
             Journal::bytes(self),
             // One for attempts, one for the dry runs of preemption.
             Scratch::bytes(rows, domains, keys),
             Scratch::bytes(rows, domains, keys),
+            VolumeScratch::bytes(self, rows),
+            VolumeScratch::bytes(self, rows),
             Queue::bytes(pods, self.in_flight_events as u64, self.event_words as u64),
             // Both ends of a node's change.
             bytes_of::<[u32; 2]>(self.side_words() as u64),
@@ -223,7 +243,7 @@ impl Capacities {
 }
 
 /// Bytes of an interning table: entries of 12 and a vacancy list of 4 bytes each.
-const fn records_bytes(limit: u64, words: u64) -> u64 {
+pub(crate) const fn records_bytes(limit: u64, words: u64) -> u64 {
     sum(&[
         bytes_of::<[u32; 4]>(limit),
         bytes_of::<u32>(words),

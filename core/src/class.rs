@@ -48,6 +48,8 @@ pub(crate) enum Section {
     /// `[weight, term..]` items.
     PreferredAffinity,
     PreferredAntiAffinity,
+    /// Items of [`crate::volume::item`].
+    Volumes,
 }
 
 impl Section {
@@ -68,11 +70,12 @@ impl Section {
         Self::AntiAffinity,
         Self::PreferredAffinity,
         Self::PreferredAntiAffinity,
+        Self::Volumes,
     ];
 }
 
 /// Number of sections.
-pub(crate) const SECTIONS: usize = Section::PreferredAntiAffinity as usize + 1;
+pub(crate) const SECTIONS: usize = Section::Volumes as usize + 1;
 
 /// Bits of a class' flags.
 pub(crate) mod flag {
@@ -126,19 +129,7 @@ pub(crate) struct Class {
 }
 
 /// Fields whose use makes a pod unsupported.
-pub(crate) const UNSUPPORTED: &[&str] = &[
-    "spec.resourceClaims",
-    "spec.volumes[].persistentVolumeClaim",
-    "spec.volumes[].ephemeral",
-    "spec.volumes[].gcePersistentDisk",
-    "spec.volumes[].awsElasticBlockStore",
-    "spec.volumes[].azureDisk",
-    "spec.volumes[].cinder",
-    "spec.volumes[].vsphereVolume",
-    "spec.volumes[].portworxVolume",
-    "spec.volumes[].iscsi",
-    "spec.volumes[].rbd",
-];
+pub(crate) const UNSUPPORTED: &[&str] = &["spec.resourceClaims"];
 
 impl Vacant for Class {
     const VACANT: &'static Self = &Self::EMPTY;

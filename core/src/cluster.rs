@@ -11,6 +11,7 @@ pub(crate) mod journal;
 pub(crate) mod link;
 pub(crate) mod live;
 mod nodes;
+pub(crate) mod object_table;
 mod objects;
 pub(crate) mod order;
 pub(crate) mod owner;
@@ -22,6 +23,7 @@ pub(crate) mod saved;
 pub(crate) mod term;
 mod terms;
 pub(crate) mod topology;
+mod volumes;
 
 pub(crate) use nodes::{NodeRow, NodeState};
 pub(crate) use pods::{PodRow, PodState};
@@ -36,6 +38,7 @@ use crate::id::ClassId;
 use crate::intern::{Records, Texts, Writer, reserved_index};
 use crate::kernel::NodeBlock;
 use crate::table::{Table, Vacant};
+use crate::volume::Volumes;
 use alloc::vec::Vec;
 use count::Counts;
 use hashbrown::HashTable;
@@ -131,6 +134,7 @@ pub(crate) struct Cluster {
     orphans: u32,
 
     pub(crate) objects: Objects,
+    pub(crate) volumes: Volumes,
     pub(crate) live: Live,
     /// Rows whose room changed.
     pub(crate) journal: Journal,
@@ -189,6 +193,7 @@ impl Cluster {
             pod_count: 0,
             orphans: 0,
             objects: Objects::new(c.objects, c.object_words),
+            volumes: Volumes::new(c, rows),
             live: Live::new(c, rows),
             journal: Journal::new(c),
             capacities,

@@ -8,16 +8,21 @@ pub(crate) mod plan;
 pub(crate) mod scratch;
 mod search;
 mod select;
+pub(crate) mod volumes;
 
-pub(crate) use nominated::{Probe, Verdict, lacks};
-pub(crate) use scratch::{Column, Lacks, Refusal, Scratch};
+pub(crate) use nominated::{Probe, Verdict, count, lacks};
+pub(crate) use scratch::{Column, Lacks, PreFilterRefusal, Refusal, Scratch};
 pub(crate) use select::SplitMix;
+pub(crate) use volumes::{Candidate, Chosen, Delayed, Fault, Prepared, Unique, VolumeScratch};
 
 use crate::class::ClassView;
 use crate::cluster::live::{Narrowing, Slot, Static};
 use crate::cluster::{Cluster, PodRow};
 use crate::decision::AttemptError;
-use crate::plugins::{self, Plugin, inter_pod_affinity, node_ports, pod_topology_spread};
+use crate::plugins::{
+    self, Plugin, inter_pod_affinity, node_ports, node_volume_limits, pod_topology_spread,
+    volume_binding, volume_restrictions, volume_zone,
+};
 use crate::scheduler::{NodeSearch, Ties};
 use crate::table::Table;
 use plan::Plan;
@@ -92,7 +97,7 @@ pub(crate) fn decide(
     if nodes == 0 {
         return Err(AttemptError::NoNodes);
     }
-    if !pre_filter(attempt, scratch) {
+    if !pre_filter(attempt, scratch)? {
         return Ok(Found::default());
     }
     filter(attempt, None, scratch);
@@ -110,6 +115,9 @@ pub(crate) fn pick(
     let evaluated = search::walk(attempt, policy, start, scratch);
     if let Some(plugin) = scratch.unprepared {
         return Err(AttemptError::MissingState { plugin });
+    }
+    if let Some(failure) = scratch.failure() {
+        return Err(failure);
     }
     let feasible = scratch.list.len() as u32;
     let row = match feasible {
@@ -133,27 +141,46 @@ const fn needs_pre_filter(plugin: Plugin) -> bool {
         plugin,
         Plugin::NodePorts
             | Plugin::NodeResourcesFit
+            | Plugin::VolumeRestrictions
+            | Plugin::VolumeBinding
+            | Plugin::VolumeZone
             | Plugin::PodTopologySpread
             | Plugin::InterPodAffinity
             | Plugin::NodeDeclaredFeatures
     )
 }
 
-/// Narrows the search to the nodes that the pod names. `false`: its terms leave none.
-pub(crate) fn pre_filter(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
+/// Narrows the search to the nodes that the pod names, and finds what volumes it needs. `false`: no
+/// node is left.
+pub(crate) fn pre_filter(
+    attempt: Attempt<'_>,
+    scratch: &mut Scratch,
+) -> Result<bool, AttemptError> {
     let cluster = attempt.cluster;
     for (word, block) in scratch.alive.words_mut().iter_mut().zip(&cluster.blocks) {
         *word = block.present;
     }
-    if !attempt.plan.pre_filters(Plugin::NodeAffinity) {
-        return true;
+    for plugin in &attempt.plan.refusing_pre_filters {
+        let refusal = if *plugin == Plugin::NodeAffinity {
+            (!narrow(attempt, scratch)).then_some(PreFilterRefusal::Affinity)
+        } else {
+            volumes::pre_filter(attempt, *plugin, &mut scratch.volumes)?
+                .map(|fault| PreFilterRefusal::Volumes(*plugin, fault))
+        };
+        if refusal.is_some() {
+            scratch.pre_filter_refusal = refusal;
+            scratch.narrowed = false;
+            return Ok(false);
+        }
     }
+    Ok(true)
+}
+
+/// Narrows the search to the nodes that the pod names. `false`: its terms leave none.
+fn narrow(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
     match attempt.live().narrowing {
         Narrowing::None => {}
-        Narrowing::Conflict => {
-            scratch.conflict = true;
-            return false;
-        }
+        Narrowing::Conflict => return false,
         Narrowing::Names => {
             scratch.narrowed = true;
             if attempt.is_pinned() {
@@ -219,8 +246,12 @@ pub(crate) fn filter(attempt: Attempt<'_>, only: Option<u32>, scratch: &mut Scra
             Plugin::NodeDeclaredFeatures => {
                 scratch.refuse(Refusal::Features, attempt.bits(Static::Features));
             }
-            // NodeName refuses only pods that name a node, which are not decided on; pods that the
-            // volume plugins and DynamicResources would judge are unsupported.
+            Plugin::VolumeRestrictions => volume_restrictions::filter(attempt, scratch),
+            Plugin::NodeVolumeLimits => node_volume_limits::filter(attempt, scratch),
+            Plugin::VolumeBinding => volume_binding::filter(attempt, scratch),
+            Plugin::VolumeZone => volume_zone::filter(attempt, scratch),
+            // NodeName refuses only pods that name a node, which are not decided on; pods that
+            // DynamicResources would judge are unsupported.
             _ => {}
         }
     }
@@ -256,7 +287,7 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<(), A
                 plugins::node_resources_balanced_allocation::score(attempt)
             }
             Plugin::ImageLocality => plugins::image_locality::score(attempt, scratch),
-            Plugin::VolumeBinding => Column::Constant(plugins::volume_binding::SCORE),
+            Plugin::VolumeBinding => volume_binding::score(attempt, scratch)?,
             Plugin::DynamicResources => Column::Constant(plugins::dynamic_resources::SCORE),
             _ => Column::Absent,
         };

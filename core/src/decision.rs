@@ -4,7 +4,7 @@ mod diagnosis;
 mod preemption;
 mod record;
 
-pub use record::{DecisionRecord, NodeScore, PodResult};
+pub use record::{BoundClaim, DecisionRecord, NodeScore, PodResult};
 
 pub(crate) use diagnosis::record;
 
@@ -58,6 +58,8 @@ pub enum PostFilter {
     Absent,
     /// No plugin of the profile had anything to say.
     Nothing,
+    /// PreFilter ended before DynamicResources, which comes first here and then fails.
+    Unprepared,
     /// So many victims make room on this node.
     Placed { node: NodeId, victims: u32 },
     /// It helps on no node.
@@ -174,6 +176,14 @@ pub enum AttemptError {
     InvalidScore { plugin: Plugin, score: i64 },
     /// A plugin runs at Filter or Score, but not at the stage that prepares it.
     MissingState { plugin: Plugin },
+    /// A StorageClass of the pod's claims does not say when its volumes are bound.
+    NoBindingMode,
+    /// The StorageClass of a claim is not there any more.
+    NoStorageClass,
+    /// The claim of an ephemeral volume on a node belongs to somebody else than its pod.
+    ForeignClaim,
+    /// A volume of an in-tree plugin cannot be translated to its CSI driver's.
+    Untranslatable,
     /// A rule from outside failed.
     External,
     /// A table is full.
@@ -200,6 +210,16 @@ impl fmt::Display for AttemptError {
                 f,
                 "plugin \"{}\" runs without the PreFilter or PreScore stage that prepares it",
                 plugin.name()
+            ),
+            Self::NoBindingMode => {
+                f.write_str("a StorageClass of the pod's claims has no volumeBindingMode")
+            }
+            Self::NoStorageClass => f.write_str("the StorageClass of a claim is not there"),
+            Self::ForeignClaim => f.write_str(
+                "the claim of an ephemeral volume was not created for its pod (pod is not owner)",
+            ),
+            Self::Untranslatable => f.write_str(
+                "a volume of an in-tree plugin cannot be translated to its CSI driver's",
             ),
             Self::External => f.write_str("a rule outside the core failed"),
             Self::Capacity(full) => full.fmt(f),

@@ -7,6 +7,7 @@
 
 mod batch;
 mod change;
+mod controller;
 mod error;
 mod load;
 #[cfg(feature = "state-file")]
@@ -14,6 +15,7 @@ mod saved;
 mod size;
 
 pub use change::{Applied, ObjectId};
+pub use controller::VolumeController;
 pub use error::{Fault, IntakeError};
 pub use load::{Loaded, MADE_PODS_MAX};
 #[cfg(feature = "state-file")]

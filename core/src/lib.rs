@@ -117,6 +117,8 @@ mod state_file;
 mod table;
 #[cfg(feature = "objects")]
 mod toleration;
+#[cfg(feature = "objects")]
+mod volume;
 
 #[cfg(feature = "alloc")]
 pub use node_set::NodeSet;
@@ -131,13 +133,14 @@ pub use state_file::{StateError, VERSION as STATE_VERSION};
 pub use {
     capacity::{BYTES_MAX, Capacities, CapacityExceeded, TOPOLOGY_KEYS_MAX},
     decision::{
-        AttemptError, Decision, DecisionRecord, Detail, NodeScore, Nomination, Outcome, PodResult,
-        PostFilter, Reason,
+        AttemptError, BoundClaim, Decision, DecisionRecord, Detail, NodeScore, Nomination, Outcome,
+        PodResult, PostFilter, Reason,
     },
     preemption::{Victim, VictimKind},
     queue::{PluginSet, QueueCounts},
     scheduler::{
         ApplyError, BindOutcome, Change, CreateError, FORKS_MAX, Fidelity, Hooks, NoHooks,
-        NodeSearch, NodeView, Options, Permit, QueuePart, Reserve, Scheduler, Ties,
+        NodeSearch, NodeView, Options, Permit, QueuePart, Reserve, Scheduler, Ties, VolumeAction,
+        VolumesBound,
     },
 };

@@ -2,11 +2,12 @@
 //!
 //! Stage before: a face's bytes (JSON, YAML, watch events, dicts). Stage after:
 //! [`Scheduler::apply`](crate::Scheduler::apply), where strings become ids. One file a kind:
-//! metadata and selectors in `meta`, [`Node`] in `node`, [`Pod`] in `pod`, what owns or selects
-//! pods in `workload`. What stands in for the API server, in the order of the flow: [`decode`],
+//! metadata and selectors in `meta`, [`Node`] in `node`, [`Pod`] in `pod`, volumes and claims in
+//! `volume`, the kinds of storage in `storage`, what owns or selects pods in `workload`. What stands in for the API server, in the order of the flow: [`decode`],
 //! [`validate`], [`defaults`] (with admission), [`expand`] (the workloads' controllers); and
 //! [`input`], which puts them together.
 
+pub mod bind;
 pub mod config;
 pub mod decode;
 pub mod defaults;
@@ -19,16 +20,20 @@ mod meta;
 mod node;
 mod path;
 mod pod;
+mod storage;
 mod time;
 pub mod validate;
 mod value;
+mod volume;
 mod workload;
 
 pub use disruption::*;
 pub use meta::*;
 pub use node::*;
 pub use pod::*;
+pub use storage::*;
 pub use time::parse_time;
+pub use volume::*;
 pub use workload::*;
 
 use crate::quantity::Quantity;
@@ -60,7 +65,13 @@ pub enum Object {
     RuntimeClass(RuntimeClass),
     LimitRange(LimitRange),
     PodDisruptionBudget(PodDisruptionBudget),
-    Unread(Unread),
+    PersistentVolume(Box<PersistentVolume>),
+    PersistentVolumeClaim(Box<PersistentVolumeClaim>),
+    StorageClass(StorageClass),
+    CsiNode(CsiNode),
+    CsiDriver(CsiDriver),
+    CsiStorageCapacity(CsiStorageCapacity),
+    VolumeAttachment(VolumeAttachment),
 }
 
 impl Object {
@@ -82,7 +93,13 @@ impl Object {
             Self::RuntimeClass(_) => "RuntimeClass",
             Self::LimitRange(_) => "LimitRange",
             Self::PodDisruptionBudget(_) => "PodDisruptionBudget",
-            Self::Unread(object) => object.kind,
+            Self::PersistentVolume(_) => "PersistentVolume",
+            Self::PersistentVolumeClaim(_) => "PersistentVolumeClaim",
+            Self::StorageClass(_) => "StorageClass",
+            Self::CsiNode(_) => "CSINode",
+            Self::CsiDriver(_) => "CSIDriver",
+            Self::CsiStorageCapacity(_) => "CSIStorageCapacity",
+            Self::VolumeAttachment(_) => "VolumeAttachment",
         }
     }
 
@@ -104,7 +121,13 @@ impl Object {
             Self::RuntimeClass(object) => &object.metadata,
             Self::LimitRange(object) => &object.metadata,
             Self::PodDisruptionBudget(object) => &object.metadata,
-            Self::Unread(object) => &object.metadata,
+            Self::PersistentVolume(object) => &object.metadata,
+            Self::PersistentVolumeClaim(object) => &object.metadata,
+            Self::StorageClass(object) => &object.metadata,
+            Self::CsiNode(object) => &object.metadata,
+            Self::CsiDriver(object) => &object.metadata,
+            Self::CsiStorageCapacity(object) => &object.metadata,
+            Self::VolumeAttachment(object) => &object.metadata,
         }
     }
 
@@ -126,7 +149,13 @@ impl Object {
             Self::RuntimeClass(object) => &mut object.metadata,
             Self::LimitRange(object) => &mut object.metadata,
             Self::PodDisruptionBudget(object) => &mut object.metadata,
-            Self::Unread(object) => &mut object.metadata,
+            Self::PersistentVolume(object) => &mut object.metadata,
+            Self::PersistentVolumeClaim(object) => &mut object.metadata,
+            Self::StorageClass(object) => &mut object.metadata,
+            Self::CsiNode(object) => &mut object.metadata,
+            Self::CsiDriver(object) => &mut object.metadata,
+            Self::CsiStorageCapacity(object) => &mut object.metadata,
+            Self::VolumeAttachment(object) => &mut object.metadata,
         }
     }
 }

@@ -24,6 +24,8 @@ pub(crate) mod node_resources_fit;
 #[cfg(feature = "objects")]
 pub(crate) mod node_unschedulable;
 #[cfg(feature = "objects")]
+pub(crate) mod node_volume_limits;
+#[cfg(feature = "objects")]
 pub(crate) mod pod_topology_spread;
 pub mod priority_sort;
 #[cfg(feature = "objects")]
@@ -32,6 +34,10 @@ pub(crate) mod scheduling_gates;
 pub(crate) mod taint_toleration;
 #[cfg(feature = "objects")]
 pub(crate) mod volume_binding;
+#[cfg(feature = "objects")]
+pub(crate) mod volume_restrictions;
+#[cfg(feature = "objects")]
+pub(crate) mod volume_zone;
 
 macro_rules! points {
     ($($name:ident $field:literal;)+) => {

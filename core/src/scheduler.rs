@@ -16,6 +16,7 @@ mod saved;
 mod seen;
 mod timers;
 mod turn;
+mod volumes;
 
 pub use binding::BindOutcome;
 pub use fork::FORKS_MAX;
@@ -24,6 +25,7 @@ pub use node_view::NodeView;
 pub use pending::QueuePart;
 #[cfg(feature = "state-file")]
 pub(crate) use saved::SavedScheduler;
+pub use volumes::{VolumeAction, VolumesBound};
 
 use crate::batch::Batch;
 use crate::capacity::{Capacities, CapacityExceeded};
@@ -32,7 +34,7 @@ use crate::cluster::owner::ObjectKind;
 use crate::cluster::topology::Topology;
 use crate::cluster::{Cluster, NodeState, PodRow, PodState};
 use crate::cycle::plan::Plan;
-use crate::cycle::{self, Attempt, Found, Policy, Scratch, SplitMix};
+use crate::cycle::{self, Attempt, Found, Policy, Scratch, SplitMix, VolumeScratch};
 use crate::decision::{AttemptError, Decision, DecisionRecord, Detail, Outcome};
 use crate::id::{NodeId, PodId, ProfileId};
 use crate::intern::word_text;
@@ -42,6 +44,7 @@ use crate::preemption::Preemption;
 use crate::profile::DefaultConstraints;
 use crate::queue::side::Side;
 use crate::queue::{Durations, Queue};
+use crate::volume::VolumeKind;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -249,7 +252,8 @@ impl Scheduler {
         let rows = cluster.rows();
         let scratch = || {
             let domains = Topology::domains_bound(capacities.domains);
-            Scratch::new(rows, domains, capacities.topology_keys as usize)
+            let volumes = VolumeScratch::new(&capacities, rows);
+            Scratch::new(rows, domains, capacities.topology_keys as usize, volumes)
         };
         let (pods, objects) = (capacities.pods, capacities.objects);
         let seconds = |given: Option<i64>, default: u64| {
@@ -299,6 +303,9 @@ impl Scheduler {
     }
 
     fn apply_other(&mut self, change: Change, object: &Object) -> Result<(), ApplyError> {
+        if let Some(kind) = VolumeKind::of(object) {
+            return self.apply_volume(change, kind, object);
+        }
         let Some(kind) = ObjectKind::of(object) else {
             return Ok(());
         };
@@ -365,9 +372,9 @@ impl Scheduler {
         }
         let mut decision = self.decide(pod);
         if let Outcome::Scheduled(node) = decision.outcome {
-            match self.cluster.assume(pod, node.0) {
-                Ok(()) => self.leave_queue(pod),
-                Err(full) => decision.outcome = Outcome::Error(AttemptError::Capacity(full)),
+            match self.assume(pod, node) {
+                Ok(_) => self.leave_queue(pod),
+                Err(error) => decision.outcome = Outcome::Error(error),
             }
         }
         decision

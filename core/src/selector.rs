@@ -9,6 +9,7 @@ use crate::capacity::CapacityExceeded;
 use crate::intern::{Texts, Word, Writer, text_word, word_text};
 use crate::object::label::{is_label_value, is_qualified_name};
 use crate::object::{LabelSelector, Labels, NodeSelectorTerm, Requirement};
+use alloc::string::String;
 
 const IN: Word = 0;
 const NOT_IN: Word = 1;
@@ -72,7 +73,7 @@ pub(crate) fn split_item(words: &[Word]) -> Option<(&[Word], &[Word])> {
 }
 
 /// Items of such a sequence.
-pub(crate) fn items(words: &[Word]) -> impl Iterator<Item = &[Word]> {
+pub(crate) fn items(words: &[Word]) -> impl Iterator<Item = &[Word]> + Clone {
     let mut rest = words;
     core::iter::from_fn(move || {
         let (item, after) = split_item(rest)?;
@@ -126,7 +127,7 @@ pub(crate) fn write_bare_selector<'a>(
         write_pair(writer, texts, key, value)?;
     }
     for requirement in &selector.match_expressions {
-        write_requirement(writer, texts, requirement)?;
+        write_requirement(writer, texts, &requirement.key, requirement)?;
     }
     Ok(())
 }
@@ -138,10 +139,7 @@ pub(crate) fn write_pair(
     key: &str,
     value: &str,
 ) -> Result<(), CapacityExceeded> {
-    writer.text(texts, key)?;
-    writer.number(IN)?;
-    writer.number(1)?;
-    writer.text(texts, value)
+    write_in(writer, texts, key, 1, core::iter::once(value))
 }
 
 /// The item of a selector of map pairs and, if given, of another selector's requirements.
@@ -149,12 +147,14 @@ pub(crate) fn write_requirements_header(writer: &mut Writer) -> Result<(), Capac
     writer.number(REQUIREMENTS)
 }
 
+/// Writes a requirement, on `key`.
 fn write_requirement(
     writer: &mut Writer,
     texts: &mut Texts,
+    key: &str,
     requirement: &Requirement,
 ) -> Result<(), CapacityExceeded> {
-    writer.text(texts, &requirement.key)?;
+    writer.text(texts, key)?;
     writer.number(operator(&requirement.operator).unwrap_or(IN))?;
     writer.number(requirement.values.len() as u32)?;
     for value in &requirement.values {
@@ -267,17 +267,55 @@ pub(crate) fn write_term(
     term: &NodeSelectorTerm,
     pinned: bool,
 ) -> Result<(), CapacityExceeded> {
-    let empty = term.match_expressions.is_empty() && term.match_fields.is_empty();
+    let change = TermChange {
+        renamed: &|key| key,
+        added: ("", core::iter::empty()),
+    };
+    write_any_term(writer, texts, term, pinned, change)
+}
+
+/// A term with other keys, and one requirement more.
+pub(crate) struct TermChange<'c, V> {
+    pub(crate) renamed: &'c dyn for<'k> Fn(&'k str) -> &'k str,
+    /// A key and the values of which its label must have one; nothing is added without values.
+    pub(crate) added: (&'c str, V),
+}
+
+/// Writes a term as it becomes by the change.
+pub(crate) fn write_changed_term<'a>(
+    writer: &mut Writer,
+    texts: &mut Texts,
+    term: &NodeSelectorTerm,
+    change: TermChange<'_, impl Iterator<Item = &'a str> + Clone>,
+) -> Result<(), CapacityExceeded> {
+    write_any_term(writer, texts, term, false, change)
+}
+
+fn write_any_term<'a>(
+    writer: &mut Writer,
+    texts: &mut Texts,
+    term: &NodeSelectorTerm,
+    pinned: bool,
+    change: TermChange<'_, impl Iterator<Item = &'a str> + Clone>,
+) -> Result<(), CapacityExceeded> {
+    let (key, values) = change.added;
+    let added = values.clone().count();
+    let empty = term.match_expressions.is_empty() && term.match_fields.is_empty() && added == 0;
     write_item(writer, texts, |writer, texts| {
         let valid = !empty
             && term.match_expressions.iter().all(requirement_parses)
+            && values.clone().all(is_label_value)
             && term.match_fields.iter().all(|field| {
                 matches!(field.operator.as_str(), "In" | "NotIn") && field.values.len() == 1
             });
         writer.number(u32::from(valid))?;
         write_item(writer, texts, |writer, texts| {
             for requirement in &term.match_expressions {
-                write_requirement(writer, texts, requirement)?;
+                let key = (change.renamed)(&requirement.key);
+                write_requirement(writer, texts, key, requirement)?;
+            }
+            if added > 0 {
+                write_in(writer, texts, key, added, values)?;
             }
             Ok(())
         })?;
@@ -292,6 +330,44 @@ pub(crate) fn write_term(
         }
         Ok(())
     })
+}
+
+/// Writes an item `[valid, requirements..]` of labels that must have one of some values each; an
+/// empty one and one that does not parse are not valid.
+pub(crate) fn write_in_term<'a>(
+    writer: &mut Writer,
+    texts: &mut Texts,
+    pairs: impl Iterator<Item = (&'a str, &'a [String])> + Clone,
+) -> Result<(), CapacityExceeded> {
+    write_item(writer, texts, |writer, texts| {
+        let mut all = pairs.clone();
+        let parses = all.all(|(key, values)| {
+            is_qualified_name(key)
+                && !values.is_empty()
+                && values.iter().all(|value| is_label_value(value))
+        });
+        let valid = parses && pairs.clone().next().is_some();
+        writer.number(u32::from(valid))?;
+        for (key, values) in pairs {
+            let count = values.len();
+            write_in(writer, texts, key, count, values.iter().map(String::as_str))?;
+        }
+        Ok(())
+    })
+}
+
+/// The requirement that `key` has one of the values.
+fn write_in<'a>(
+    writer: &mut Writer,
+    texts: &mut Texts,
+    key: &str,
+    count: usize,
+    mut values: impl Iterator<Item = &'a str>,
+) -> Result<(), CapacityExceeded> {
+    writer.text(texts, key)?;
+    writer.number(IN)?;
+    writer.number(count as u32)?;
+    values.try_for_each(|value| writer.text(texts, value))
 }
 
 /// The one field that node selectors know.

@@ -7,13 +7,13 @@ use crate::args::{Order, SimulateArgs};
 use crate::failure::{Failure, Outcome, exit};
 use crate::load::Loaded;
 use crate::output::{NodeRow, Output, Placements, Summary};
-use crate::room::decided;
+use crate::room::{decided, with_room};
 use crate::state::{self, State};
 use crate::stopwatch::Stopwatch;
 use crate::world::{Customs, World};
-use berth_core::intake::Intake;
+use berth_core::intake::{Intake, VolumeController};
 use berth_core::object::config::KubeSchedulerConfiguration;
-use berth_core::{Capacities, Options};
+use berth_core::{Capacities, Change, Options};
 use collector::Collector;
 use std::process::ExitCode;
 
@@ -62,13 +62,22 @@ fn by_file(args: &SimulateArgs) -> Outcome {
     let mut intake = loaded.build(args.rules.options())?;
     stopwatch.stage(|timing| &mut timing.build);
 
+    let mut controller = VolumeController::default();
+    for object in &loaded.objects {
+        controller.hear(Change::Added, object);
+    }
     let mut placements = Placements::begin(args.output.output, Output::stdout())?;
     for (place, pod) in loaded.pending.iter().enumerate() {
         let Some(pod) = pod.find(intake.scheduler()) else {
             continue;
         };
         let decision = decided(&mut intake, |intake| intake.scheduler_mut().schedule(pod))?;
-        let record = intake.scheduler().record(&decision, args.detail());
+        let mut record = intake.scheduler().record(&decision, args.detail());
+        let (changes, bound) = controller.bind(intake.scheduler().volume_actions(pod));
+        record.volumes = bound;
+        for (change, object) in &changes {
+            with_room(&mut intake, |intake| intake.put(*change, object.clone()))??;
+        }
         placements.decision(place, record)?;
     }
     stopwatch.stage(|timing| &mut timing.decide);

@@ -3,14 +3,16 @@
 //! The clock begins at 2000-01-01T00:00:00Z, or where a state that it goes on from has come to, and
 //! counts milliseconds. It moves to the next
 //! millisecond before each object of a step and after each attempt; what an attempt causes is over
-//! before it moves. Binding takes no time, and evicted pods are gone at once unless deletion is
-//! graceful. The parts: `api` does what the API server does after an attempt, `workload` what the
-//! controllers do, `timeline` keeps what is told of the run as a whole.
+//! before it moves. Binding takes no time but for volumes, which take a second, and evicted pods are
+//! gone at once unless deletion is graceful. The parts: `api` does what the API server does after an
+//! attempt, `volumes` and `workload` what the controllers do, `timeline` keeps what is told of the
+//! run as a whole.
 
 mod api;
 mod attempt;
 mod step;
 mod timeline;
+mod volumes;
 mod workload;
 
 use timeline::Timeline;
@@ -21,13 +23,13 @@ pub use timeline::{Course, Sample, Waits};
 
 use crate::failure::Failure;
 use crate::room::{grow, with_room};
-use berth_core::intake::Intake;
+use berth_core::intake::{Intake, VolumeController};
 use berth_core::object::{Object, Pod};
 use berth_core::{
     ApplyError, BindOutcome, Change, Decision, DecisionRecord, Detail, QueuePart, Scheduler,
 };
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::io;
 
 /// 2000-01-01T00:00:00Z, in nanoseconds since 1970.
@@ -85,6 +87,9 @@ pub struct World<O> {
     arrivals: u64,
     /// Changes after which a pod that failed may fit.
     changes: u64,
+    controller: VolumeController,
+    /// Pods that wait for their volumes, in the order of their attempts.
+    binding: VecDeque<volumes::Binding>,
     timeline: Timeline,
     /// What steps named that is not there.
     pub absent: u64,
@@ -123,6 +128,8 @@ impl<O: Observer> World<O> {
             ends: BinaryHeap::new(),
             arrivals: 0,
             changes: 0,
+            controller: VolumeController::default(),
+            binding: VecDeque::new(),
             timeline: Timeline::default(),
             absent: 0,
             notes: BTreeSet::new(),
@@ -135,8 +142,13 @@ impl<O: Observer> World<O> {
         for id in self.intake.arrived() {
             let scheduler = self.intake.scheduler_mut();
             scheduler.allow(id);
+            // Claims are bound by the controllers, which begin anew: such a pod is tried again.
+            let outcome = match scheduler.volume_actions(id).next() {
+                Some(_) => BindOutcome::Failed,
+                None => BindOutcome::Bound,
+            };
             scheduler.pre_bound(id);
-            scheduler.bound(id, BindOutcome::Bound, now);
+            scheduler.bound(id, outcome, now);
             scheduler.seen_bound(id);
             let (namespace, name) = scheduler.pod_name(id);
             let name = (namespace.to_owned(), name.to_owned());
@@ -183,7 +195,7 @@ impl<O: Observer> World<O> {
         for object in objects {
             match object {
                 Object::Pod(pod) => {
-                    self.tick();
+                    self.tick()?;
                     let (namespace, name) = (&pod.metadata.namespace, &pod.metadata.name);
                     let key = ("Pod", namespace.clone(), name.clone());
                     if self.is_there(&key) {
@@ -227,8 +239,17 @@ impl<O: Observer> World<O> {
         self.start + self.ms * MILLISECOND
     }
 
-    /// The clock moves to `ms`.
-    fn pass_to(&mut self, ms: u64) {
+    /// The clock moves to `ms`; pods whose volumes are bound by then are bound at their time.
+    fn pass_to(&mut self, ms: u64) -> Result<(), Failure> {
+        while let Some(next) = self.binding.pop_front_if(|next| next.due <= ms) {
+            self.set_clock(next.due);
+            self.end_binding(&next)?;
+        }
+        self.set_clock(ms);
+        Ok(())
+    }
+
+    fn set_clock(&mut self, ms: u64) {
         while let Some(due) = self.timeline.due(ms) {
             let sample = timeline::sample(self.scheduler(), due);
             self.timeline.take(sample);
@@ -239,8 +260,8 @@ impl<O: Observer> World<O> {
     }
 
     /// The clock moves to the next millisecond.
-    pub fn tick(&mut self) {
-        self.pass_to(self.ms + 1);
+    pub fn tick(&mut self) -> Result<(), Failure> {
+        self.pass_to(self.ms + 1)
     }
 
     /// Attempts until no pod is ready to be tried.
@@ -252,7 +273,7 @@ impl<O: Observer> World<O> {
             let now = self.now();
             if let Some(decision) = self.scheduler_mut().schedule_one(now) {
                 self.follow(&decision)?;
-                self.tick();
+                self.tick()?;
             }
         }
         Ok(())
@@ -270,7 +291,7 @@ impl<O: Observer> World<O> {
                 due.div_ceil(BEAT) * BEAT
             });
             let next = self.next_end().map_or(beat, |due| due.min(beat)).min(end);
-            self.pass_to(next);
+            self.pass_to(next)?;
             self.finish_due()?;
             self.settle()?;
         }
@@ -285,10 +306,12 @@ impl<O: Observer> World<O> {
             let backoff = self.backoff_may_help();
             let timer = self.scheduler().next_timer().filter(|_| backoff);
             let timer = timer.map(|timer| self.ms_of(timer));
-            let Some(next) = timer.into_iter().chain(self.next_end()).min() else {
+            let binding = self.binding.front().map(|next| next.due);
+            let times = timer.into_iter().chain(self.next_end()).chain(binding);
+            let Some(next) = times.min() else {
                 return Ok(());
             };
-            self.pass_to(next.max(self.ms + 1));
+            self.pass_to(next.max(self.ms + 1))?;
             self.finish_due()?;
         }
     }
@@ -338,6 +361,7 @@ impl<O: Observer> World<O> {
 
     /// Tells the scheduler of an object.
     fn take(&mut self, change: Change, object: &Object) -> Result<(), Failure> {
+        self.controller.hear(change, object);
         with_room(&mut self.intake, |intake| {
             intake.put(change, object.clone())
         })??;

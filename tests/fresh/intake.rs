@@ -1,11 +1,13 @@
 //! The same cluster as a user has it, through what every face puts before the core: validation,
 //! defaults and expansion are Berth's then, not upstream's.
 
+use berth_core::intake::{Intake, VolumeController};
 use berth_core::object::config::KubeSchedulerConfiguration;
 use berth_core::object::decode::Decoded;
-use berth_core::{Detail, intake::Intake};
+use berth_core::{Change, Detail};
 use berth_test_support::answer::Answer;
-use berth_test_support::golden::Scenario;
+use berth_test_support::golden::{Scenario, full_name};
+use berth_test_support::object::object;
 use berth_test_support::replay::VERDICTS;
 use serde_json::json;
 
@@ -25,8 +27,8 @@ pub fn as_written(mut written: Scenario, admitted: &Scenario) -> Scenario {
     written
 }
 
-/// Whether all namespaces are there: what is in another one is refused by an API server, whereas
-/// Berth takes the namespace as given.
+/// Whether all namespaces and the claims of all ephemeral volumes are there: what is in another
+/// namespace is refused by an API server, whereas Berth takes it as given, and Berth makes the claims.
 pub fn is_whole(scenario: &Scenario) -> bool {
     let input = &scenario.input;
     let names: Vec<_> = input
@@ -35,7 +37,21 @@ pub fn is_whole(scenario: &Scenario) -> bool {
         .map(|own| &own["metadata"]["name"])
         .collect();
     let mut pods = input.bound_pods.iter().chain(&input.pods_in_order);
-    pods.all(|pod| names.contains(&&pod["metadata"]["namespace"]))
+    let claims: Vec<_> = input
+        .persistent_volume_claims
+        .iter()
+        .map(full_name)
+        .collect();
+    pods.all(|pod| {
+        let volumes = pod["spec"]["volumes"].as_array();
+        let mut volumes = volumes.into_iter().flatten();
+        names.contains(&&pod["metadata"]["namespace"])
+            && volumes.all(|volume| {
+                let name = volume["name"].as_str().unwrap_or_default();
+                volume["ephemeral"].is_null()
+                    || claims.contains(&format!("{}-{name}", full_name(pod)))
+            })
+    })
 }
 
 /// In what the first pod that differs does, of objects that no API server has completed.
@@ -52,11 +68,17 @@ pub fn difference(scenario: &Scenario) -> Option<String> {
         object["kind"] = json!(kind);
         object["apiVersion"] = match kind {
             "ReplicaSet" | "StatefulSet" => json!("apps/v1"),
+            "StorageClass" | "CSINode" | "CSIDriver" | "CSIStorageCapacity"
+            | "VolumeAttachment" => json!("storage.k8s.io/v1"),
             _ => json!("v1"),
         };
         object
     });
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items.collect::<Vec<_>>()});
+    let mut controller = VolumeController::default();
+    for (kind, json) in input.cluster() {
+        controller.hear(Change::Added, &object(kind, json));
+    }
     let document: Decoded = serde_json::from_value(list).expect("a list");
     let mut intake = Intake::new(config, VERDICTS, None).expect("a valid configuration");
     if let Err(refused) = intake.load(vec![document]) {
@@ -71,6 +93,10 @@ pub fn difference(scenario: &Scenario) -> Option<String> {
         };
         let decision = intake.scheduler_mut().schedule(pod);
         let record = intake.scheduler().record(&decision, Detail::Full);
+        let (changes, _) = controller.bind(intake.scheduler().volume_actions(pod));
+        for (change, object) in changes {
+            intake.put(change, object).expect("room for a volume");
+        }
         let text = Answer::from_record(&record).differences(verdict);
         (!text.is_empty()).then(|| format!("{} through the intake\n{text}", verdict.pod))
     })

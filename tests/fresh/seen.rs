@@ -24,21 +24,26 @@ pub struct Seen {
 
 /// Plugins that must have refused a node, and such that must have told nodes apart, in any few
 /// hundred clusters.
-const REFUSE: [&str; 9] = [
+const REFUSE: [&str; 13] = [
     "NodeUnschedulable",
     "TaintToleration",
     "NodeAffinity",
     "NodePorts",
     "NodeResourcesFit",
+    "VolumeRestrictions",
+    "NodeVolumeLimits",
+    "VolumeBinding",
+    "VolumeZone",
     "PodTopologySpread",
     "InterPodAffinity",
     "NodeDeclaredFeatures",
     "PreFilter",
 ];
-const SCORE: [&str; 7] = [
+const SCORE: [&str; 8] = [
     "TaintToleration",
     "NodeAffinity",
     "NodeResourcesFit",
+    "VolumeBinding",
     "PodTopologySpread",
     "InterPodAffinity",
     "NodeResourcesBalancedAllocation",

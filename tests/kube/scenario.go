@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
@@ -36,14 +37,21 @@ type scenario struct {
 
 // input is a cluster, and the pods that are to be placed on it.
 type input struct {
-	Namespaces             []*v1.Namespace             `json:"namespaces,omitempty"`
-	Nodes                  []*v1.Node                  `json:"nodes,omitempty"`
-	Services               []*v1.Service               `json:"services,omitempty"`
-	ReplicationControllers []*v1.ReplicationController `json:"replicationControllers,omitempty"`
-	ReplicaSets            []*appsv1.ReplicaSet        `json:"replicaSets,omitempty"`
-	StatefulSets           []*appsv1.StatefulSet       `json:"statefulSets,omitempty"`
-	BoundPods              []*v1.Pod                   `json:"boundPods,omitempty"`
-	PodsInOrder            []*v1.Pod                   `json:"podsInOrder,omitempty"`
+	Namespaces             []*v1.Namespace                 `json:"namespaces,omitempty"`
+	Nodes                  []*v1.Node                      `json:"nodes,omitempty"`
+	Services               []*v1.Service                   `json:"services,omitempty"`
+	ReplicationControllers []*v1.ReplicationController     `json:"replicationControllers,omitempty"`
+	ReplicaSets            []*appsv1.ReplicaSet            `json:"replicaSets,omitempty"`
+	StatefulSets           []*appsv1.StatefulSet           `json:"statefulSets,omitempty"`
+	StorageClasses         []*storagev1.StorageClass       `json:"storageClasses,omitempty"`
+	PersistentVolumes      []*v1.PersistentVolume          `json:"persistentVolumes,omitempty"`
+	PersistentVolumeClaims []*v1.PersistentVolumeClaim     `json:"persistentVolumeClaims,omitempty"`
+	CSINodes               []*storagev1.CSINode            `json:"csiNodes,omitempty"`
+	CSIDrivers             []*storagev1.CSIDriver          `json:"csiDrivers,omitempty"`
+	CSIStorageCapacities   []*storagev1.CSIStorageCapacity `json:"csiStorageCapacities,omitempty"`
+	VolumeAttachments      []*storagev1.VolumeAttachment   `json:"volumeAttachments,omitempty"`
+	BoundPods              []*v1.Pod                       `json:"boundPods,omitempty"`
+	PodsInOrder            []*v1.Pod                       `json:"podsInOrder,omitempty"`
 }
 
 // cluster is upstream's scheduler with a cluster in its cache. Its loops do not run: pods are put
@@ -52,6 +60,7 @@ type cluster struct {
 	*scheduler.Scheduler
 	snapshot *internalcache.Snapshot
 	logger   klog.Logger
+	volumes  *volumes
 }
 
 // newCluster builds the scheduler that the scenario configures, and gives it the cluster.
@@ -77,14 +86,17 @@ func newCluster(ctx context.Context, s *scenario) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{Scheduler: sched, snapshot: snapshot, logger: klog.FromContext(ctx)}
+	c := &cluster{
+		Scheduler: sched, snapshot: snapshot, logger: klog.FromContext(ctx),
+		volumes: newVolumes(client, factory),
+	}
 	return c, c.fill(factory, &s.Input)
 }
 
 // fill puts the objects where the scheduler looks for them. The informers are not started: their
 // stores are all that is read.
 func (c *cluster) fill(factory informers.SharedInformerFactory, in *input) error {
-	core, apps := factory.Core().V1(), factory.Apps().V1()
+	core, apps, storage := factory.Core().V1(), factory.Apps().V1(), factory.Storage().V1()
 	err := errors.Join(
 		store(core.Namespaces().Informer(), in.Namespaces),
 		store(core.Services().Informer(), in.Services),
@@ -92,6 +104,13 @@ func (c *cluster) fill(factory informers.SharedInformerFactory, in *input) error
 		store(apps.ReplicaSets().Informer(), in.ReplicaSets),
 		store(apps.StatefulSets().Informer(), in.StatefulSets),
 		store(core.Nodes().Informer(), in.Nodes),
+		store(storage.StorageClasses().Informer(), in.StorageClasses),
+		store(core.PersistentVolumes().Informer(), in.PersistentVolumes),
+		store(core.PersistentVolumeClaims().Informer(), in.PersistentVolumeClaims),
+		store(storage.CSINodes().Informer(), in.CSINodes),
+		store(storage.CSIDrivers().Informer(), in.CSIDrivers),
+		store(storage.CSIStorageCapacities().Informer(), in.CSIStorageCapacities),
+		store(storage.VolumeAttachments().Informer(), in.VolumeAttachments),
 	)
 	for _, node := range in.Nodes {
 		c.Cache.AddNode(c.logger, node)

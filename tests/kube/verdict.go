@@ -23,6 +23,7 @@ type verdict struct {
 	Unresolvable []string            `json:"unresolvable,omitempty"`
 	Message      string              `json:"message,omitempty"`
 	Error        string              `json:"error,omitempty"`
+	Volumes      []boundClaim        `json:"volumes,omitempty"`
 	Gated        bool                `json:"gated,omitempty"`
 }
 
@@ -115,7 +116,8 @@ func (c *cluster) cycle(ctx context.Context, profile framework.Framework, pod *v
 	if status := profile.RunReservePluginsReserve(ctx, state, pod, told.Chosen); !status.IsSuccess() {
 		return fmt.Errorf("Reserve: %w", status.AsError())
 	}
-	return nil
+	told.Volumes, err = c.volumes.bind(ctx, profile, state, pod, told.Chosen)
+	return err
 }
 
 // filter runs PreFilter, and Filter on every node that it leaves.

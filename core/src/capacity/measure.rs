@@ -2,7 +2,7 @@
 
 use super::{Capacities, TOPOLOGY_KEYS_MAX};
 use crate::object::{
-    LabelSelector, Labels, NodeSelectorTerm, Object, Pod, PodAffinityTerm, Requirement,
+    LabelSelector, Labels, NodeSelectorTerm, Object, ObjectMeta, Pod, PodAffinityTerm, Requirement,
 };
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::hash::{BuildHasher, Hash, Hasher};
@@ -60,7 +60,7 @@ impl Capacities {
     }
 
     /// Every limit, by its name.
-    fn limits(&mut self) -> [(&'static str, Limit<'_>); 26] {
+    fn limits(&mut self) -> [(&'static str, Limit<'_>); 31] {
         use Limit::{Narrow, Wide};
         [
             ("nodes", Narrow(&mut self.nodes)),
@@ -87,6 +87,11 @@ impl Capacities {
             ("port_counts", Narrow(&mut self.port_counts)),
             ("objects", Narrow(&mut self.objects)),
             ("object_words", Wide(&mut self.object_words)),
+            ("volumes", Narrow(&mut self.volumes)),
+            ("volume_words", Wide(&mut self.volume_words)),
+            ("volume_bindings", Narrow(&mut self.volume_bindings)),
+            ("volume_uses", Narrow(&mut self.volume_uses)),
+            ("volume_use_counts", Narrow(&mut self.volume_use_counts)),
             ("in_flight_events", Narrow(&mut self.in_flight_events)),
             ("event_words", Narrow(&mut self.event_words)),
         ]
@@ -140,6 +145,12 @@ struct Measure {
     ports: Saturating<u64>,
     objects: Saturating<u64>,
     object_words: Saturating<u64>,
+    volumes: Saturating<u64>,
+    volume_words: Saturating<u64>,
+    /// Claims and disks, as often as pods name them.
+    volume_uses: Saturating<u64>,
+    /// Claims that may have to be bound.
+    claims: Saturating<u64>,
 }
 
 impl Measure {
@@ -227,8 +238,90 @@ impl Measure {
                 };
                 self.object_words += blocks((selector + Saturating(1)).0);
             }
+            Object::PersistentVolume(volume) => {
+                self.labelled(meta);
+                let required = volume.spec.node_affinity.required.iter();
+                let terms = required.flat_map(|own| &own.node_selector_terms);
+                let terms = total(terms.map(|term| {
+                    self.requirements(&term.match_expressions);
+                    self.requirements(&term.match_fields);
+                    term_words(term)
+                }));
+                // Terms stand twice where the plugin is an in-tree one.
+                self.volume(
+                    Saturating(64) + pair_words(Some(&meta.labels)) + terms * Saturating(2),
+                );
+                let sources = [volume.class(), &volume.spec.storage_class_name];
+                for text in sources {
+                    self.text(text);
+                }
+                if let Some(csi) = &volume.spec.csi {
+                    self.text(&csi.driver);
+                    self.text(&csi.volume_handle);
+                }
+            }
+            Object::PersistentVolumeClaim(claim) => {
+                self.labelled(meta);
+                self.claims += 1;
+                self.volume(Saturating(32) + optional_words(claim.spec.selector.as_ref()));
+                let texts = [claim.class(), &claim.spec.volume_name, &meta.uid];
+                for text in texts {
+                    self.text(text);
+                }
+            }
+            Object::StorageClass(class) => {
+                self.labelled(meta);
+                self.text(&class.provisioner);
+                let terms = class.allowed_topologies.iter();
+                let pairs = terms.flat_map(|term| &term.match_label_expressions);
+                let words = total(pairs.map(|own| {
+                    self.text(&own.key);
+                    own.values.iter().for_each(|value| self.text(value));
+                    Saturating(5) + each(own.values.len(), 1)
+                }));
+                self.volume(Saturating(8) + words);
+            }
+            Object::CsiNode(node) => {
+                self.labelled(meta);
+                for driver in &node.spec.drivers {
+                    self.text(&driver.name);
+                }
+                self.volume(Saturating(2) + each(node.spec.drivers.len(), 3));
+            }
+            Object::CsiStorageCapacity(capacity) => {
+                self.labelled(meta);
+                self.text(&capacity.storage_class_name);
+                let topology = capacity.node_topology.as_ref();
+                if let Some(own) = topology {
+                    self.selector(own);
+                }
+                self.volume(Saturating(16) + optional_words(topology));
+            }
+            Object::CsiDriver(_) => {
+                self.labelled(meta);
+                self.volume(Saturating(4));
+            }
+            Object::VolumeAttachment(attachment) => {
+                let spec = &attachment.spec;
+                self.labelled(meta);
+                self.text(&spec.attacher);
+                self.text(&spec.node_name);
+                self.volume(Saturating(4));
+            }
             _ => {}
         }
+    }
+
+    fn labelled(&mut self, meta: &ObjectMeta) {
+        self.text(&meta.namespace);
+        self.text(&meta.name);
+        self.pairs(&meta.labels);
+    }
+
+    fn volume(&mut self, words: Saturating<u64>) {
+        self.volumes += 1;
+        self.volume_words += blocks(words.0);
+        self.largest = self.largest.max(words.0);
     }
 
     fn pod(&mut self, pod: &Pod) {
@@ -253,10 +346,32 @@ impl Measure {
             &pod.status.container_statuses,
         )
             .hash(&mut hasher);
+        let mut volumes = pod.spec.volumes.iter().flat_map(|volume| &volume.source);
+        self.volume_uses += volumes.clone().filter(|(kind, _)| is_read(kind)).count() as u64;
+        if volumes.any(|(kind, _)| kind == "ephemeral") {
+            // Such a pod is in a class of its own.
+            (&pod.metadata.name, &pod.metadata.uid).hash(&mut hasher);
+            self.text_bytes += 512;
+        }
         if !self.classes.insert(hasher.finish()) {
             return;
         }
         let spec = &pod.spec;
+        for (_, source) in spec.volumes.iter().flat_map(|volume| &volume.source) {
+            let texts = [
+                &source.claim_name,
+                &source.driver,
+                &source.pd_name,
+                &source.volume_id,
+                &source.iqn,
+                &source.pool,
+                &source.image,
+            ];
+            for text in texts {
+                self.text(text);
+            }
+            source.monitors.iter().for_each(|text| self.text(text));
+        }
         self.pairs(&pod.metadata.labels);
         spec.node_selector.iter().for_each(|own| self.pairs(own));
         for toleration in &spec.tolerations {
@@ -287,7 +402,7 @@ impl Measure {
             words += Saturating(1) + each(own.ports.len(), 3);
             words += each(own.resources.limits.len(), 10);
         }
-        words += each(spec.volumes.len(), 1) + pair_words(spec.node_selector.as_ref());
+        words += each(spec.volumes.len(), 8) + pair_words(spec.node_selector.as_ref());
         let mut terms = Saturating(spec.topology_spread_constraints.len().max(2) as u64);
         self.live_words += terms * Saturating(6);
         for constraint in &spec.topology_spread_constraints {
@@ -355,6 +470,16 @@ impl Measure {
         let whole = |count: Saturating<u64>| u32::try_from(count.0).unwrap_or(u32::MAX);
         let narrow = |count: Saturating<u64>| whole(margin(count));
         let with = |count: Saturating<u64>, more: u64| count + Saturating(more);
+        // Provisioned volumes come beside the claims; without any nothing is taken.
+        let any = (self.volumes + self.volume_uses).0 > 0;
+        let some = |count: Saturating<u64>| {
+            let provisioned = self.claims;
+            if any {
+                narrow(with(count + provisioned, 16))
+            } else {
+                0
+            }
+        };
         let nodes = self.nodes.max(Saturating(1));
         let classes = each(self.classes.len(), 1);
         let names = each(self.texts.len(), 1) + each(self.resources.len(), 1);
@@ -400,10 +525,27 @@ impl Measure {
             port_counts: narrow(with(port_counts, 64)),
             objects: narrow(with(self.objects, 64)),
             object_words: with(margin(self.object_words), 1024).0,
+            volumes: some(self.volumes),
+            volume_words: if any {
+                margin(with(self.volume_words + self.claims * Saturating(128), 64)).0
+            } else {
+                0
+            },
+            volume_bindings: some(self.claims),
+            volume_uses: some(self.volume_uses),
+            volume_use_counts: some(self.volume_uses),
             in_flight_events: 4096,
             event_words: 1 << 18,
         }
     }
+}
+
+/// Whether the volume plugins read volumes of this kind.
+fn is_read(kind: &str) -> bool {
+    matches!(
+        kind,
+        "persistentVolumeClaim" | "ephemeral" | "iscsi" | "rbd" | "csi"
+    ) || crate::volume::migration::InTree::of_field(kind).is_some()
 }
 
 fn hash(text: &str) -> u64 {

@@ -1,6 +1,6 @@
 //! From a pod to the words of its class.
 
-use super::{SPREAD_HARD, SPREAD_HONOR_AFFINITY, SPREAD_HONOR_TAINTS, UNSUPPORTED, flag};
+use super::{SPREAD_HARD, SPREAD_HONOR_AFFINITY, SPREAD_HONOR_TAINTS, flag};
 use crate::capacity::{CapacityExceeded, bytes_of};
 use crate::cluster::Resources;
 use crate::intern::{Texts, Writer};
@@ -12,6 +12,7 @@ use crate::selector::{
     NAME_FIELD, write_item, write_labels, write_pairs, write_selector, write_term,
 };
 use crate::toleration::write_toleration;
+use crate::volume::item::write_volumes;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -20,11 +21,12 @@ type Written = Result<(), CapacityExceeded>;
 /// Scratch of the compilation, taken once.
 pub(crate) struct Compiler {
     scalars: Vec<u32>,
-    image: String,
+    /// Image names and names of claims, put together.
+    text: String,
 }
 
-/// Bytes of an image name at most; the registry grammar allows far fewer.
-const IMAGE_NAME_MAX: usize = 4096;
+/// Bytes of an image name at most; the registry grammar allows far fewer, and so do claims.
+const TEXT_MAX: usize = 4096;
 
 /// What it holds between two classes is nothing but room.
 impl Clone for Compiler {
@@ -37,12 +39,17 @@ impl Compiler {
     pub(crate) fn new(resources: u32) -> Self {
         Self {
             scalars: Vec::with_capacity(resources as usize),
-            image: String::with_capacity(IMAGE_NAME_MAX),
+            text: String::with_capacity(TEXT_MAX),
         }
     }
 
+    /// Room for a text that is put together; it must not grow.
+    pub(crate) const fn buffer(&mut self) -> &mut String {
+        &mut self.text
+    }
+
     pub(crate) const fn bytes(resources: u64) -> u64 {
-        bytes_of::<u32>(resources).saturating_add(IMAGE_NAME_MAX as u64)
+        bytes_of::<u32>(resources).saturating_add(TEXT_MAX as u64)
     }
 
     /// Writes the record of `pod`'s class. On failure the writer is left for its caller to clear.
@@ -102,7 +109,10 @@ impl Compiler {
             let mut constraints = pod.spec.topology_spread_constraints.iter();
             constraints.try_for_each(|constraint| write_spread(writer, texts, constraint, pod))
         })?;
-        write_pod_affinity(writer, texts, affinity, &pod.metadata.namespace)
+        write_pod_affinity(writer, texts, affinity, &pod.metadata.namespace)?;
+        write_item(writer, texts, |writer, texts| {
+            write_volumes(writer, texts, pod, &mut self.text)
+        })
     }
 
     fn write_scalars(
@@ -151,16 +161,16 @@ impl Compiler {
                 writer.text(texts, name)?;
                 continue;
             }
-            if name.len().saturating_add(LATEST.len()) > self.image.capacity() {
+            if name.len().saturating_add(LATEST.len()) > self.text.capacity() {
                 return Err(CapacityExceeded {
                     which: "image name bytes",
-                    limit: IMAGE_NAME_MAX as u64,
+                    limit: TEXT_MAX as u64,
                 });
             }
-            self.image.clear();
-            self.image.push_str(name);
-            self.image.push_str(LATEST);
-            writer.text(texts, &self.image)?;
+            self.text.clear();
+            self.text.push_str(name);
+            self.text.push_str(LATEST);
+            writer.text(texts, &self.text)?;
         }
         Ok(())
     }
@@ -270,20 +280,9 @@ pub(crate) fn scheduler_name(pod: &Pod) -> &str {
     }
 }
 
-/// Place in [`UNSUPPORTED`] of the first such field that the pod uses, plus one; 0: none.
+/// Place in [`UNSUPPORTED`](super::UNSUPPORTED) of the first such field that the pod uses, plus one; 0: none.
 fn unsupported(pod: &Pod) -> u32 {
-    let uses = |field: &&str| match field.rsplit_once("[].") {
-        None => !pod.spec.resource_claims.is_empty(),
-        Some((_, source)) => pod
-            .spec
-            .volumes
-            .iter()
-            .any(|volume| volume.source.contains_key(source)),
-    };
-    let mut fields = UNSUPPORTED.iter().zip(1..);
-    fields
-        .find(|(field, _)| uses(field))
-        .map_or(0, |(_, place)| place)
+    u32::from(!pod.spec.resource_claims.is_empty())
 }
 
 fn write_amounts(writer: &mut Writer, pod: &Pod) -> Written {

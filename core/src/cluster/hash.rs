@@ -6,7 +6,9 @@ use super::{Cluster, NodeState, PodState};
 use crate::class::Section;
 use crate::id::ClassId;
 use crate::intern::{Word, hash_bytes, word_text};
+use crate::selector;
 use crate::table::Table;
+use crate::volume::VolumeKind;
 
 impl Cluster {
     /// Parts are added up, so their order does not matter.
@@ -53,6 +55,24 @@ impl Cluster {
             } else {
                 hash.words(self, record);
             }
+            sum = sum.wrapping_add(hash.0);
+        }
+        for (key, record) in self.volumes.table.all() {
+            let mut hash = Fold::new(10);
+            hash.words(self, &key);
+            match selector::split_item(record) {
+                Some((labels, rest)) if key[0] == VolumeKind::Volume as u32 => {
+                    hash.set::<2>(self, labels);
+                    hash.words(self, rest);
+                }
+                _ => hash.words(self, record),
+            }
+            sum = sum.wrapping_add(hash.0);
+        }
+        for (key, assumed) in self.volumes.assumptions() {
+            let mut hash = Fold::new(11);
+            hash.words(self, &key);
+            hash.words(self, assumed);
             sum = sum.wrapping_add(hash.0);
         }
         sum

@@ -85,6 +85,16 @@ impl Cluster {
         self.find_node(name).map(|node| node.0)
     }
 
+    /// Word of the name of the node on a row.
+    pub(crate) fn name_of(&self, row: u32) -> Word {
+        self.nodes.at(row).name
+    }
+
+    /// Labels of the node on a row.
+    pub(crate) fn labels_of(&self, row: u32) -> LabelsView<'_> {
+        LabelsView(self.node_records.words(self.nodes.at(row).labels))
+    }
+
     pub(super) fn find_row(&self, name: &str) -> Option<u32> {
         let text = self.texts.find(name)?;
         self.node_index

@@ -1,27 +1,18 @@
 //! Namespaces, Services and the owners of pods: what selectors are resolved against.
 
-use crate::capacity::{CapacityExceeded, bytes_of, sum};
+use super::object_table::{Key, ObjectTable};
+use crate::capacity::CapacityExceeded;
 use crate::class::{ClassView, OwnerKind};
-use crate::fixed_vec::FixedVec;
 use crate::id::TextId;
-use crate::intern::{
-    Records, Texts, Word, Writer, hash_words, index_bytes, reserved_index, text_word,
-};
+use crate::intern::{Texts, Word, Writer, text_word};
 use crate::object::Object;
 use crate::selector::{self, LabelsView};
-use crate::table::{Count, Table, Vacant, occupy};
-use hashbrown::HashTable;
+use crate::table::Count;
 #[cfg(feature = "state-file")]
-use {
-    crate::intern::word_text,
-    crate::state_file::{StateError, check, check_vacant},
-    alloc::string::String,
-    alloc::vec::Vec,
-};
+use {super::object_table::SavedTable, crate::state_file::StateError};
 
 /// Kinds in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state-file", derive(serde::Serialize, serde::Deserialize))]
 #[repr(u8)]
 pub(crate) enum ObjectKind {
     Namespace,
@@ -33,16 +24,6 @@ pub(crate) enum ObjectKind {
 }
 
 impl ObjectKind {
-    #[cfg(feature = "state-file")]
-    const ALL: [Self; 6] = [
-        Self::Namespace,
-        Self::Service,
-        Self::ReplicationController,
-        Self::ReplicaSet,
-        Self::StatefulSet,
-        Self::PodDisruptionBudget,
-    ];
-
     /// The kind of an object that is kept in the table.
     pub(crate) const fn of(object: &Object) -> Option<Self> {
         Some(match object {
@@ -55,32 +36,6 @@ impl ObjectKind {
             _ => return None,
         })
     }
-}
-
-#[derive(Clone, Copy)]
-struct Entry {
-    /// Kind, namespace and name.
-    key: [Word; 3],
-    record: u32,
-    used: bool,
-}
-
-/// An object in a state file.
-#[cfg(feature = "state-file")]
-#[derive(serde::Serialize, serde::Deserialize)]
-pub(crate) struct SavedObject {
-    kind: ObjectKind,
-    namespace: Word,
-    name: Word,
-    pub(crate) record: u32,
-}
-
-impl Vacant for Entry {
-    const VACANT: &'static Self = &Self {
-        key: [0; 3],
-        record: u32::MAX,
-        used: false,
-    };
 }
 
 /// A PodDisruptionBudget.
@@ -105,15 +60,11 @@ impl Budget<'_> {
     }
 }
 
-/// Objects by kind, namespace and name, each with one record: a namespace's labels, a Service's
-/// or ReplicationController's pairs as a selector, another owner's selector, a budget.
+/// Objects, each with one record: a namespace's labels, a Service's or ReplicationController's pairs
+/// as a selector, another owner's selector, a budget.
 #[derive(Clone)]
 pub(crate) struct Objects {
-    entries: FixedVec<Entry>,
-    vacant: FixedVec<u32>,
-    index: HashTable<u32>,
-    pub(crate) records: Records,
-    limit: u32,
+    table: ObjectTable,
     /// Services in the table, which every default selector has to look through.
     services: u32,
     /// Moves whenever a Service or an owner changes.
@@ -123,56 +74,44 @@ pub(crate) struct Objects {
 impl Objects {
     pub(crate) fn new(limit: u32, words: u64) -> Self {
         Self {
-            entries: FixedVec::with_capacity(limit as usize),
-            vacant: FixedVec::with_capacity(limit as usize),
-            index: reserved_index(limit),
-            records: Records::new(["objects", "object_words"], limit, words),
-            limit,
+            table: ObjectTable::new(["objects", "object_words"], limit, words),
             services: 0,
             selectors_version: 0,
         }
     }
 
     pub(crate) const fn bytes(limit: u64) -> u64 {
-        sum(&[
-            bytes_of::<Entry>(limit),
-            bytes_of::<u32>(limit),
-            index_bytes(limit),
-        ])
+        ObjectTable::bytes(limit)
     }
 
     /// Labels of a namespace that is there as an object.
     pub(crate) fn namespace_labels(&self, name: TextId) -> Option<LabelsView<'_>> {
-        let at = self.find(ObjectKind::Namespace, 0, text_word(name))?;
-        Some(LabelsView(self.records.words(self.entries.at(at).record)))
+        let words = self.find(ObjectKind::Namespace, 0, text_word(name))?;
+        Some(LabelsView(words))
     }
 
     /// Budgets, in the order of the table.
     pub(crate) fn budgets(&self) -> impl Iterator<Item = Budget<'_>> {
-        let entries = self.entries.iter().filter(|entry| {
-            entry.used && entry.key.first() == Some(&(ObjectKind::PodDisruptionBudget as Word))
-        });
-        entries.filter_map(|entry| {
-            let [_, namespace, _] = entry.key;
-            match self.records.words(entry.record) {
-                [allowed, rest @ ..] => {
-                    let (disrupted, selector) = selector::split_item(rest)?;
-                    Some(Budget {
-                        namespace,
-                        allowed: i64::from(*allowed),
-                        disrupted,
-                        selector,
-                    })
-                }
-                [] => None,
+        let all = self.table.all();
+        let budgets =
+            all.filter(|([kind, ..], _)| *kind == ObjectKind::PodDisruptionBudget as Word);
+        budgets.filter_map(|([_, namespace, _], record)| match record {
+            [allowed, rest @ ..] => {
+                let (disrupted, selector) = selector::split_item(rest)?;
+                Some(Budget {
+                    namespace,
+                    allowed: i64::from(*allowed),
+                    disrupted,
+                    selector,
+                })
             }
+            [] => None,
         })
     }
 
     /// Kind, namespace and name of every object, with its record.
-    pub(crate) fn all(&self) -> impl Iterator<Item = ([Word; 3], &[Word])> {
-        let used = self.entries.iter().filter(|entry| entry.used);
-        used.map(|entry| (entry.key, self.records.words(entry.record)))
+    pub(crate) fn all(&self) -> impl Iterator<Item = (Key, &[Word])> {
+        self.table.all()
     }
 
     /// Whether the object is there.
@@ -189,61 +128,12 @@ impl Objects {
         writer: &mut Writer,
         texts: &mut Texts,
     ) -> Result<(), CapacityExceeded> {
-        let (record, _) = writer.finish(&mut self.records, texts)?;
-        let result = self.insert(kind, namespace, name, record, texts);
-        if result.is_err() {
-            self.records.release(record, texts);
-        }
-        result
-    }
-
-    fn insert(
-        &mut self,
-        kind: ObjectKind,
-        namespace: &str,
-        name: &str,
-        record: u32,
-        texts: &mut Texts,
-    ) -> Result<(), CapacityExceeded> {
-        let namespace = if kind == ObjectKind::Namespace {
-            0
-        } else {
-            text_word(texts.intern(namespace)?)
-        };
-        let name = match texts.intern(name) {
-            Ok(name) => text_word(name),
-            Err(full) => {
-                crate::intern::release_texts(&[namespace], texts);
-                return Err(full);
-            }
-        };
-        if let Some(at) = self.find(kind, namespace, name) {
-            crate::intern::release_texts(&[namespace, name], texts);
-            if let Some(entry) = self.entries.at_mut(at) {
-                let old = core::mem::replace(&mut entry.record, record);
-                self.records.release(old, texts);
-            }
-        } else {
-            let entry = Entry {
-                key: [kind as Word, namespace, name],
-                record,
-                used: true,
-            };
-            if self.vacant.is_empty() && self.entries.len() >= self.limit as usize {
-                crate::intern::release_texts(&[namespace, name], texts);
-                return Err(CapacityExceeded {
-                    which: "objects",
-                    limit: u64::from(self.limit),
-                });
-            }
-            let at = occupy(&mut self.entries, &mut self.vacant, entry);
-            if kind == ObjectKind::Service {
-                self.services.count_up();
-            }
-            let entries = &self.entries;
-            self.index.insert_unique(hash_words(&entry.key), at, |at| {
-                hash_words(&entries.at(*at).key)
-            });
+        let namespace = (kind != ObjectKind::Namespace).then_some(namespace);
+        let is_new = self
+            .table
+            .set(kind as Word, namespace, name, writer, texts)?;
+        if is_new && kind == ObjectKind::Service {
+            self.services.count_up();
         }
         self.touch(kind);
         Ok(())
@@ -257,29 +147,12 @@ impl Objects {
         name: Word,
         texts: &mut Texts,
     ) -> bool {
-        let Some(at) = self.find(kind, namespace, name) else {
+        if !self.table.remove([kind as Word, namespace, name], texts) {
             return false;
-        };
-        let entry = *self.entries.at(at);
-        if let Ok(found) = self
-            .index
-            .find_entry(hash_words(&entry.key), |other| *other as usize == at)
-        {
-            found.remove();
         }
-        self.entries.set(
-            at,
-            Entry {
-                used: false,
-                ..entry
-            },
-        );
-        self.vacant.push(at as u32);
         if kind == ObjectKind::Service {
             self.services.count_down();
         }
-        self.records.release(entry.record, texts);
-        crate::intern::release_texts(&entry.key, texts);
         self.touch(kind);
         true
     }
@@ -299,13 +172,11 @@ impl Objects {
         selector::write_requirements_header(writer)?;
         let namespace = text_word(class.class.namespace);
         if self.services > 0 {
-            for entry in &self.entries {
-                let [kind, own_namespace, _] = entry.key;
-                if !entry.used || (kind, own_namespace) != (ObjectKind::Service as Word, namespace)
-                {
+            for ([kind, own_namespace, _], record) in self.table.all() {
+                if (kind, own_namespace) != (ObjectKind::Service as Word, namespace) {
                     continue;
                 }
-                match self.records.words(entry.record) {
+                match record {
                     [1, pairs @ ..] if selector::pairs_hold(pairs, class.labels()) => {
                         Self::merge_pairs(pairs, start, writer, texts)?;
                     }
@@ -323,10 +194,9 @@ impl Objects {
             OwnerKind::StatefulSet => ObjectKind::StatefulSet,
             OwnerKind::Other => return Ok(()),
         };
-        let Some(at) = self.find(kind, namespace, text_word(name)) else {
+        let Some(record) = self.find(kind, namespace, text_word(name)) else {
             return Ok(());
         };
-        let record = self.records.words(self.entries.at(at).record);
         match record.split_first() {
             Some((1, words)) if kind == ObjectKind::ReplicationController => {
                 Self::merge_pairs(words, start, writer, texts)
@@ -354,9 +224,7 @@ impl Objects {
         };
         let owner = kind
             .zip(name)
-            .and_then(|(kind, name)| self.find(kind, namespace, text_word(name)))
-            .and_then(|at| self.entries.get(at))
-            .map(|entry| self.records.words(entry.record));
+            .and_then(|(kind, name)| self.find(kind, namespace, text_word(name)));
         let owner = owner.and_then(|words| match words.split_first() {
             Some((1, words)) => Some(words),
             _ => None,
@@ -371,11 +239,11 @@ impl Objects {
         };
         let mut selected = true;
         let mut is_empty = true;
-        let services = self.entries.iter().filter(|entry| {
-            entry.used && entry.key.get(..2) == Some(&[ObjectKind::Service as Word, namespace])
+        let services = self.table.all().filter(|([kind, own_namespace, _], _)| {
+            (*kind, *own_namespace) == (ObjectKind::Service as Word, namespace)
         });
-        for entry in services.take(if self.services > 0 { usize::MAX } else { 0 }) {
-            let pairs = match self.records.words(entry.record).split_first() {
+        for (_, record) in services.take(if self.services > 0 { usize::MAX } else { 0 }) {
+            let pairs = match record.split_first() {
                 Some((1, pairs)) if selector::pairs_hold(pairs, class.labels()) => pairs,
                 _ => continue,
             };
@@ -423,67 +291,35 @@ impl Objects {
         Ok(())
     }
 
-    /// What a state file holds of the table, records aside: entries, and vacant places.
+    /// The content of a state file.
     #[cfg(feature = "state-file")]
-    pub(super) fn saved(&self) -> (Vec<Option<SavedObject>>, Vec<u32>) {
-        let entries = self.entries.iter().map(|entry| {
-            let [kind, namespace, name] = entry.key;
-            entry.used.then_some(SavedObject {
-                kind: ObjectKind::ALL
-                    .into_iter()
-                    .find(|own| *own as Word == kind)?,
-                namespace,
-                name,
-                record: entry.record,
-            })
-        });
-        (entries.collect(), self.vacant.to_vec())
+    pub(super) fn saved(&self) -> SavedTable {
+        self.table.saved()
     }
 
-    /// Fills an empty table whose records are there.
+    /// Fills an empty table.
     #[cfg(feature = "state-file")]
     pub(super) fn restore(
         &mut self,
-        saved: &[Option<SavedObject>],
-        vacant: &[u32],
+        saved: &SavedTable,
         texts: &mut Texts,
     ) -> Result<(), StateError> {
-        let part = "objects";
-        for (place, object) in saved.iter().enumerate() {
-            let Some(object) = object else {
-                let limit = self.limit as usize;
-                if self.entries.len() >= limit {
-                    let limit = u64::from(self.limit);
-                    return Err(CapacityExceeded { which: part, limit }.into());
-                }
-                self.entries.push(*Entry::VACANT);
-                continue;
-            };
-            let own = |word| {
-                let text = word_text(word).filter(|text| texts.contains(*text));
-                text.map(|text| String::from(texts.text(text)))
-            };
-            let is_namespace = object.kind == ObjectKind::Namespace;
-            let namespace = if is_namespace && object.namespace == 0 {
-                Some(String::new())
-            } else {
-                own(object.namespace).filter(|_| !is_namespace)
-            };
-            let (Some(namespace), Some(name)) = (namespace, own(object.name)) else {
-                return check(false, part, place, "its names are no texts");
-            };
-            let new = !self.contains(object.kind, object.namespace, object.name);
-            check(new, part, place, "this object is there already")?;
-            let right = self.records.contains(object.record)
-                && (!is_namespace || selector::is_sorted(self.records.words(object.record)));
-            check(right, part, place, "its record is none of its kind")?;
-            self.records.retain(object.record);
-            self.insert(object.kind, &namespace, &name, object.record, texts)?;
-        }
-        let is_vacant = |at: usize| !self.entries.at(at).used;
-        check_vacant(vacant, self.entries.len(), is_vacant, "vacant_objects")?;
-        self.vacant.extend_from_slice(vacant);
+        let is_right = |[kind, namespace, _]: Key, words: &[Word]| {
+            if kind == ObjectKind::Namespace as Word {
+                return namespace == 0 && selector::is_sorted(words);
+            }
+            kind <= ObjectKind::PodDisruptionBudget as Word && namespace != 0
+        };
+        self.table.restore(saved, texts, "objects", is_right)?;
+        let services = self.table.of_kind(ObjectKind::Service as Word);
+        self.services = services.count() as u32;
         Ok(())
+    }
+
+    /// See [`ObjectTable::let_go`].
+    #[cfg(feature = "state-file")]
+    pub(super) fn let_go(&mut self, saved: &SavedTable, texts: &mut Texts) {
+        self.table.let_go(saved, texts);
     }
 
     fn touch(&mut self, kind: ObjectKind) {
@@ -495,11 +331,7 @@ impl Objects {
         }
     }
 
-    fn find(&self, kind: ObjectKind, namespace: Word, name: Word) -> Option<usize> {
-        let key = [kind as Word, namespace, name];
-        let at = self
-            .index
-            .find(hash_words(&key), |at| self.entries.at(*at).key == key)?;
-        Some(*at as usize)
+    fn find(&self, kind: ObjectKind, namespace: Word, name: Word) -> Option<&[Word]> {
+        self.table.get([kind as Word, namespace, name])
     }
 }

@@ -10,6 +10,7 @@ use crate::planted::{self, Bug};
 use crate::scheduler::ApplyError;
 use crate::selector;
 use crate::table::{Count, Table, Vacant, occupy};
+use crate::volume::item;
 
 /// Where a pod is.
 ///
@@ -164,6 +165,11 @@ impl Cluster {
         if old.row != NONE {
             self.displace(id.0);
         }
+        if !is_same {
+            self.volumes.unreserve(id, &mut self.texts);
+        } else if !pod.spec.node_name.is_empty() {
+            self.volumes.bound(id, &mut self.texts);
+        }
         if old.state == PodState::Orphan {
             self.orphans.count_down();
         }
@@ -228,6 +234,7 @@ impl Cluster {
             &[pod.namespace, pod.name, pod.uid, pod.node_name, pod.pin],
             &mut self.texts,
         );
+        self.volumes.unreserve(id, &mut self.texts);
         self.release_class(pod.class);
         self.pods.set(id, PodRow::EMPTY);
         self.vacant_pods.push(id.0);
@@ -247,6 +254,7 @@ impl Cluster {
     pub(crate) fn confirm(&mut self, pod: PodId) {
         let row = self.pods.at(pod).row;
         self.displace(pod.0);
+        self.volumes.bound(pod, &mut self.texts);
         let name = self.nodes.at(row).name;
         crate::intern::retain_texts(&[name], &mut self.texts);
         if let Some(entry) = self.pods.at_mut(pod) {
@@ -269,6 +277,7 @@ impl Cluster {
         if state == PodState::Orphan {
             self.orphans.count_down();
         }
+        self.volumes.unreserve(pod, &mut self.texts);
         if let Some(entry) = self.pods.at_mut(pod) {
             entry.state = PodState::Pending;
             let named = core::mem::take(&mut entry.node_name);
@@ -343,7 +352,8 @@ impl Cluster {
         self.terms
             .check_room(self.links.values(links.raises).count())?;
         self.port_counts
-            .check_room(self.links.values(links.ports).count())
+            .check_room(self.links.values(links.ports).count())?;
+        self.volumes.check_room(self.counted_volumes(class))
     }
 
     fn place(&mut self, at: u32, row: u32) {
@@ -397,6 +407,8 @@ impl Cluster {
                 self.port_counts.decrement(port, row);
             }
         }
+        self.volumes
+            .count(item::counted(class.section(Section::Volumes)), row, add);
         if add || !planted::is(Bug::TermKept) {
             self.raise(class_id, row, add);
         }
@@ -434,14 +446,16 @@ impl Cluster {
         let Some(name) = selector::word_of(&self.texts, name) else {
             return Ok(());
         };
-        let (mut raises, mut ports) = (0_usize, 0_usize);
+        let (mut raises, mut ports, mut volumes) = (0_usize, 0_usize, 0_usize);
         for pod in self.waiting_for(name) {
+            volumes = volumes.saturating_add(self.counted_volumes(self.pods.at(pod).class));
             let links = self.class_links.at(self.pods.at(pod).class);
             raises = raises.saturating_add(self.links.values(links.raises).count());
             ports = ports.saturating_add(self.links.values(links.ports).count());
         }
         self.terms.check_room(raises)?;
-        self.port_counts.check_room(ports)
+        self.port_counts.check_room(ports)?;
+        self.volumes.check_room(volumes)
     }
 
     pub(super) fn adopt_orphans(&mut self, row: u32) {
@@ -476,6 +490,10 @@ impl Cluster {
         let id = ClassId(id);
         if new {
             self.read_class(id);
+            if let Err(full) = self.hold_volumes(id) {
+                self.classes.records.release(id.0, &mut self.texts);
+                return Err(full.into());
+            }
             if let Err(full) = self.link_class(id) {
                 self.release_class(id);
                 return Err(full.into());
@@ -547,6 +565,7 @@ impl Cluster {
                 self.ports.release(port, &mut self.texts);
             }
             self.class_links.set(id, links);
+            self.release_volumes(id);
         }
         self.classes.records.release(id.0, &mut self.texts);
     }

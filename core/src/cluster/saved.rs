@@ -9,13 +9,14 @@ mod pod;
 pub(crate) use node::SavedNode;
 pub(crate) use pod::SavedPod;
 
+use super::object_table::SavedTable;
 use super::order::SavedOrder;
-use super::owner::SavedObject;
 use super::{Cluster, NodeState};
 use crate::id::{ClassId, TextId};
 use crate::intern::{Records, Texts, Word, retain_texts, word_text};
 use crate::state_file::{StateError, check, check_vacant};
 use crate::table::Table;
+use crate::volume::SavedVolumes;
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
@@ -38,9 +39,8 @@ pub(crate) struct SavedCluster {
     /// Rows whose image counts are copied before the next cycle.
     pub(crate) dirty: Vec<u32>,
     pub(crate) order: SavedOrder,
-    pub(crate) object_records: SavedRecords,
-    pub(crate) objects: Vec<Option<SavedObject>>,
-    pub(crate) vacant_objects: Vec<u32>,
+    pub(crate) objects: SavedTable,
+    pub(crate) volumes: SavedVolumes,
     pub(crate) classes: SavedRecords,
     pub(crate) pods: Vec<Option<SavedPod>>,
     pub(crate) vacant_pods: Vec<u32>,
@@ -65,7 +65,6 @@ impl Cluster {
             pods
         });
         let names = self.resources.ids().map(|id| self.resources.name(id));
-        let (objects, vacant_objects) = self.objects.saved();
         SavedCluster {
             texts: self
                 .texts
@@ -86,9 +85,8 @@ impl Cluster {
             vacant_nodes: self.vacant_nodes.to_vec(),
             dirty: self.dirty.to_vec(),
             order: self.order.saved(),
-            object_records: saved_records(&self.objects.records),
-            objects,
-            vacant_objects,
+            objects: self.objects.saved(),
+            volumes: self.volumes.saved(),
             classes: saved_records(&self.classes.records),
             pods: self.pods.iter().map(pod::saved_pod).collect(),
             vacant_pods: self.vacant_pods.to_vec(),
@@ -128,8 +126,6 @@ impl Cluster {
             "node_records",
         )?;
         restore_records(&mut self.images, texts, &saved.images, "images")?;
-        let records = &mut self.objects.records;
-        restore_records(records, texts, &saved.object_records, "object_records")?;
         restore_records(&mut self.classes.records, texts, &saved.classes, "classes")?;
         let sizes = saved.image_sizes.len() == saved.images.len();
         check(
@@ -162,27 +158,21 @@ impl Cluster {
             }
         }
         self.restore_order(&saved.order)?;
-        self.objects
-            .restore(&saved.objects, &saved.vacant_objects, &mut self.texts)?;
+        let texts = &mut self.texts;
+        self.objects.restore(&saved.objects, texts)?;
+        self.volumes.restore(&saved.volumes, texts)?;
         self.restore_classes(&saved.classes)?;
-        self.restore_pods(saved)
+        self.restore_pods(saved)?;
+        self.restore_bindings(&saved.volumes)
     }
 
     /// Lets go of texts and records that were held until everything that refers to them was there.
     pub(crate) fn let_go(&mut self, saved: &SavedCluster) {
-        let ids = |saved: &SavedRecords| {
-            let there = saved
-                .iter()
-                .enumerate()
-                .filter(|(_, words)| words.is_some());
-            there.map(|(id, _)| id as u32).collect::<Vec<_>>()
-        };
         for id in ids(&saved.classes) {
             self.release_class(ClassId(id));
         }
-        for id in ids(&saved.object_records) {
-            self.objects.records.release(id, &mut self.texts);
-        }
+        self.objects.let_go(&saved.objects, &mut self.texts);
+        self.volumes.let_go(&saved.volumes, &mut self.texts);
         for id in ids(&saved.images) {
             self.images.release(id, &mut self.texts);
         }
@@ -209,13 +199,19 @@ impl Cluster {
     }
 }
 
-fn saved_records(records: &Records) -> SavedRecords {
+pub(crate) fn saved_records(records: &Records) -> SavedRecords {
     let words = records.saved().map(|words| words.map(<[Word]>::to_vec));
     words.collect()
 }
 
+/// Ids of records.
+pub(crate) fn ids(saved: &SavedRecords) -> Vec<u32> {
+    let there = (0_u32..).zip(saved).filter(|(_, words)| words.is_some());
+    there.map(|(id, _)| id).collect()
+}
+
 /// Fills an empty table with records, each held once.
-fn restore_records(
+pub(crate) fn restore_records(
     records: &mut Records,
     texts: &mut Texts,
     saved: &SavedRecords,

@@ -9,7 +9,7 @@ use super::{Attempt, Lacks, Refusal, Scratch, filter};
 use crate::cluster::Cluster;
 use crate::decision::AttemptError;
 use crate::id::PodId;
-use crate::plugins::node_resources_fit;
+use crate::plugins::{node_resources_fit, volume_restrictions};
 use crate::queue::Queue;
 use crate::table::Count;
 
@@ -39,11 +39,14 @@ impl Probe<'_> {
         if let Some(plugin) = self.scratch.unprepared {
             return Err(AttemptError::MissingState { plugin });
         }
+        if let Some(failure) = self.scratch.failure() {
+            return Err(failure);
+        }
         Ok(self.scratch.refusal(row).map(|refusal| {
-            let lacks = if refusal == Refusal::Fit {
-                lacks(attempt, row)
-            } else {
-                Lacks::default()
+            let lacks = match refusal {
+                Refusal::Fit => lacks(attempt, row),
+                refusal if refusal.is_of_volumes() => self.scratch.volume_details(row, refusal),
+                _ => Lacks::default(),
             };
             (refusal, lacks)
         }))
@@ -74,7 +77,7 @@ impl Probe<'_> {
                 full = Some(AttemptError::Capacity(error));
                 break;
             }
-            self.cluster.count(pod.0, row, true);
+            count(self.cluster, self.scratch, pod, row, true);
             counted.count_up();
         }
         let verdict = match full {
@@ -83,7 +86,7 @@ impl Probe<'_> {
             None => self.plain(row),
         };
         for pod in there().take(counted) {
-            self.cluster.count(pod.0, row, false);
+            count(self.cluster, self.scratch, pod, row, false);
         }
         verdict.map(|verdict| (counted > 0).then_some(verdict))
     }
@@ -94,6 +97,14 @@ impl Probe<'_> {
             Some(Some(refused)) => Ok(Some(refused)),
             _ => self.plain(row),
         }
+    }
+}
+
+/// Counts a pod on a row for a question, or takes it away.
+pub(crate) fn count(cluster: &mut Cluster, scratch: &mut Scratch, pod: PodId, row: u32, add: bool) {
+    cluster.count(pod.0, row, add);
+    if let Some(pod) = cluster.pods.get(pod.index()) {
+        volume_restrictions::count(&mut scratch.volumes, cluster.class(pod.class), add);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Plan: what a profile comes to in a cycle, with its names interned.
 
+use super::volumes;
 use crate::capacity::CapacityExceeded;
 use crate::cluster::Cluster;
 use crate::id::ResourceId;
@@ -50,6 +51,16 @@ pub(crate) struct Plan {
     pre_enqueues: [bool; Plugin::COUNT],
     pre_filters: [bool; Plugin::COUNT],
     pre_scores: [bool; Plugin::COUNT],
+    /// Plugins of the PreFilter point that may refuse every node, in order.
+    pub(crate) refusing_pre_filters: Vec<Plugin>,
+    /// All plugins of the PreFilter point, in order.
+    pre_filter_order: Vec<Plugin>,
+    /// Whether VolumeBinding runs at Reserve.
+    pub(crate) reserves_volumes: bool,
+    /// Points of used room in percent and score.
+    pub(crate) volume_shape: Vec<(i64, i64)>,
+    /// Nanoseconds for which a pod waits for its volumes.
+    pub(crate) volume_timeout: u64,
     pub(crate) strategy: Strategy,
     pub(crate) fit_resources: Vec<(Target, i64)>,
     /// Set where the block kernel can score the fit: cpu and memory alone.
@@ -115,6 +126,24 @@ impl Plan {
             pre_enqueues: runs_at(Point::PreEnqueue),
             pre_filters: runs_at(Point::PreFilter),
             pre_scores: runs_at(Point::PreScore),
+            refusing_pre_filters: profile
+                .plugins(Point::PreFilter)
+                .iter()
+                .copied()
+                .filter(|plugin| {
+                    *plugin == Plugin::NodeAffinity || volumes::PLUGINS.contains(plugin)
+                })
+                .collect(),
+            pre_filter_order: profile.plugins(Point::PreFilter).to_vec(),
+            reserves_volumes: profile
+                .plugins(Point::Reserve)
+                .contains(&Plugin::VolumeBinding),
+            volume_shape: args.volume_shape.clone(),
+            volume_timeout: args
+                .volume_bind_timeout_seconds
+                .max(0)
+                .cast_unsigned()
+                .saturating_mul(1_000_000_000),
             strategy,
             fit_resources,
             fit_weights,
@@ -142,6 +171,21 @@ impl Plan {
 
     pub(crate) fn pre_filters(&self, plugin: Plugin) -> bool {
         *self.pre_filters.at(plugin as usize)
+    }
+
+    /// Whether DynamicResources comes to PostFilter before preemption, and without what it prepares
+    /// at PreFilter, where `refuser` ended that point early.
+    pub(crate) fn lacks_device_state(&self, refuser: Option<Plugin>) -> bool {
+        let mut post_filters = self.post_filters.iter();
+        let first = post_filters
+            .find(|plugin| matches!(plugin, Plugin::DynamicResources | Plugin::DefaultPreemption));
+        let place = |plugin: Plugin| self.pre_filter_order.iter().position(|own| *own == plugin);
+        first == Some(&Plugin::DynamicResources)
+            && match (place(Plugin::DynamicResources), refuser.and_then(place)) {
+                (None, _) => true,
+                (Some(devices), Some(refuser)) => refuser < devices,
+                (Some(_), None) => false,
+            }
     }
 
     pub(crate) fn pre_scores(&self, plugin: Plugin) -> bool {

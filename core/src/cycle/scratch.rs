@@ -1,11 +1,12 @@
 //! Room for one attempt, taken once: node sets, score columns, domain sums.
 
-use super::Attempt;
+use super::{Attempt, Fault, VolumeScratch};
 use crate::capacity::{bytes_of, sum};
 use crate::cluster::Cluster;
+use crate::decision::AttemptError;
 use crate::fixed_vec::FixedVec;
 use crate::node_set::{self, NodeSet};
-use crate::plugins::Plugin;
+use crate::plugins::{Plugin, node_volume_limits, volume_binding};
 use crate::table::{Count, Table, Vacant};
 use alloc::vec::Vec;
 
@@ -20,6 +21,11 @@ pub(crate) enum Refusal {
     Ports,
     /// One or several of NodeResourcesFit's reasons, found anew when they are asked for.
     Fit,
+    /// Of the volume plugins the row's reason is noted beside it.
+    VolumeRestrictions,
+    NodeVolumeLimits,
+    VolumeBinding,
+    VolumeZone,
     SpreadLabel,
     SpreadSkew,
     PodAffinity,
@@ -29,13 +35,17 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Unschedulable,
         Self::Taints,
         Self::AddedAffinity,
         Self::Affinity,
         Self::Ports,
         Self::Fit,
+        Self::VolumeRestrictions,
+        Self::NodeVolumeLimits,
+        Self::VolumeBinding,
+        Self::VolumeZone,
         Self::SpreadLabel,
         Self::SpreadSkew,
         Self::PodAffinity,
@@ -43,9 +53,39 @@ impl Refusal {
         Self::ExistingAntiAffinity,
         Self::Features,
     ];
+
+    /// Whether a row's reason is noted in [`VolumeScratch::reasons`].
+    pub(crate) const fn is_of_volumes(self) -> bool {
+        matches!(
+            self,
+            Self::VolumeRestrictions
+                | Self::NodeVolumeLimits
+                | Self::VolumeBinding
+                | Self::VolumeZone
+        )
+    }
+}
+
+/// Why PreFilter of a plugin leaves no node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PreFilterRefusal {
+    /// The pod's node affinity names no node.
+    Affinity,
+    Volumes(Plugin, Fault),
+}
+
+impl PreFilterRefusal {
+    /// The plugin that refuses.
+    pub(crate) const fn plugin(self) -> Plugin {
+        match self {
+            Self::Affinity => Plugin::NodeAffinity,
+            Self::Volumes(plugin, _) => plugin,
+        }
+    }
 }
 
 /// Reasons of NodeResourcesFit at one time, a bit a place; the last bit stands for all further ones.
+/// Of a volume plugin: which of its reasons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lacks {
     pub(crate) bits: u64,
@@ -83,8 +123,8 @@ pub(crate) struct Scratch {
     pub(crate) set: NodeSet,
     /// PreFilter narrowed the search.
     pub(crate) narrowed: bool,
-    /// PreFilter found that the pod's terms leave no node.
-    pub(crate) conflict: bool,
+    /// PreFilter found that no node is left, and why.
+    pub(crate) pre_filter_refusal: Option<PreFilterRefusal>,
     /// PreFilter of InterPodAffinity skipped the plugin.
     pub(crate) skips_pod_affinity: bool,
     /// A plugin of the Filter point that PreFilter did not prepare; nodes that are alive reach it.
@@ -114,12 +154,14 @@ pub(crate) struct Scratch {
     pub(crate) row_sums: DomainSums,
     /// Topology keys that the running plugin needs, by id.
     pub(crate) keys: Vec<bool>,
+    pub(crate) volumes: VolumeScratch,
 }
 
 /// Plugins with a column in [`Scratch::scores`].
-const SCORERS: [Plugin; 5] = [
+const SCORERS: [Plugin; 6] = [
     Plugin::TaintToleration,
     Plugin::NodeAffinity,
+    Plugin::VolumeBinding,
     Plugin::PodTopologySpread,
     Plugin::InterPodAffinity,
     Plugin::ImageLocality,
@@ -130,7 +172,7 @@ impl Vacant for Column {
 }
 
 impl Scratch {
-    pub(crate) fn new(rows: usize, domains: usize, keys: usize) -> Self {
+    pub(crate) fn new(rows: usize, domains: usize, keys: usize, volumes: VolumeScratch) -> Self {
         let words = rows / 64;
         Self {
             words,
@@ -140,7 +182,7 @@ impl Scratch {
             refused: filled(words.saturating_mul(Refusal::ALL.len()), 0),
             set: NodeSet::new(rows),
             narrowed: false,
-            conflict: false,
+            pre_filter_refusal: None,
             skips_pod_affinity: false,
             unprepared: None,
             kept: None,
@@ -156,6 +198,7 @@ impl Scratch {
             domains: DomainSums::new(domains),
             row_sums: DomainSums::new(rows),
             keys: filled(keys, false),
+            volumes,
         }
     }
 
@@ -178,7 +221,8 @@ impl Scratch {
         self.refused.fill(0);
         self.searched.clear();
         self.narrowed = false;
-        self.conflict = false;
+        self.pre_filter_refusal = None;
+        self.volumes.clear();
         self.skips_pod_affinity = false;
         self.unprepared = None;
         self.kept = None;
@@ -205,6 +249,62 @@ impl Scratch {
             *refused |= *alive & set;
             *alive &= !set;
         }
+    }
+
+    /// Refuses the rows that are still alive and for which `ask` gives a reason, which is noted.
+    pub(crate) fn refuse_rows(
+        &mut self,
+        refusal: Refusal,
+        mut ask: impl FnMut(&mut VolumeScratch, u32) -> Option<u8>,
+    ) {
+        let mut volumes = core::mem::take(&mut self.volumes);
+        for block in 0..self.words {
+            let mut set = 0;
+            let alive = *self.alive.words().at(block);
+            for lane in node_set::lanes(alive) {
+                let row = block.saturating_mul(64).saturating_add(lane) as u32;
+                if let Some(reason) = ask(&mut volumes, row) {
+                    volumes.set_reason(row, reason);
+                    set |= 1 << lane;
+                }
+            }
+            self.refuse_word(refusal, block, set);
+        }
+        self.volumes = volumes;
+    }
+
+    /// Keeps the details of a row's refusal.
+    pub(crate) fn note(&mut self, row: u32, refusal: Refusal, details: Lacks) {
+        if refusal == Refusal::Fit {
+            self.lacks.push((row, details));
+        } else if refusal.is_of_volumes() {
+            self.volumes.set_reason(row, details.bits as u8);
+        }
+    }
+
+    /// Which reason a volume plugin refused the row for, as details of the refusal.
+    pub(crate) fn volume_details(&self, row: u32, refusal: Refusal) -> Lacks {
+        let reason = self.volumes.reason(row);
+        let no_claim =
+            refusal == Refusal::NodeVolumeLimits && reason == node_volume_limits::NO_CLAIM;
+        Lacks {
+            bits: u64::from(reason),
+            unresolvable: refusal.is_unresolvable() || no_claim,
+        }
+    }
+
+    /// What a plugin failed with on a row that the search looked at.
+    pub(crate) fn failure(&self) -> Option<AttemptError> {
+        let failure = self.volumes.failure?;
+        let failed = [
+            (Refusal::NodeVolumeLimits, node_volume_limits::FAILURE),
+            (Refusal::VolumeBinding, volume_binding::FAILURE),
+        ];
+        let is_met = failed.into_iter().any(|(refusal, reason)| {
+            let mut rows = node_set::rows(self.refused(refusal));
+            rows.any(|row| self.volumes.reason(row) == reason)
+        });
+        is_met.then_some(failure)
     }
 
     /// Begins anew with one row alone, for the filters.

@@ -3,14 +3,16 @@
 //! Mirrors `FitError` and `Diagnosis` of `pkg/scheduler/framework/types.go`. Nothing here changes
 //! the scheduler; records allocate, and are made only when they are asked for.
 
-use super::{AttemptError, Decision, DecisionRecord, Detail, NodeScore, Outcome, PodResult};
-use crate::cycle::{Attempt, Lacks, Refusal};
+use super::{
+    AttemptError, BoundClaim, Decision, DecisionRecord, Detail, NodeScore, Outcome, PodResult,
+};
+use crate::cycle::{Attempt, Fault, Lacks, PreFilterRefusal, Refusal, VolumeScratch};
 use crate::id::NodeId;
-use crate::intern::word_text;
+use crate::intern::{Word, word_text};
 use crate::node_set::rows;
 use crate::plugins::node_resources_fit::{self, MAIN_PLACE, PODS_PLACE, SCALAR_PLACE};
-use crate::plugins::{self, Plugin};
-use crate::scheduler::Scheduler;
+use crate::plugins::{self, Plugin, node_volume_limits};
+use crate::scheduler::{Scheduler, VolumeAction};
 use crate::table::Count;
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -29,6 +31,10 @@ impl Refusal {
             Self::AddedAffinity | Self::Affinity => Plugin::NodeAffinity,
             Self::Ports => Plugin::NodePorts,
             Self::Fit => Plugin::NodeResourcesFit,
+            Self::VolumeRestrictions => Plugin::VolumeRestrictions,
+            Self::NodeVolumeLimits => Plugin::NodeVolumeLimits,
+            Self::VolumeBinding => Plugin::VolumeBinding,
+            Self::VolumeZone => Plugin::VolumeZone,
             Self::SpreadLabel | Self::SpreadSkew => Plugin::PodTopologySpread,
             Self::PodAffinity | Self::PodAntiAffinity | Self::ExistingAntiAffinity => {
                 Plugin::InterPodAffinity
@@ -37,7 +43,7 @@ impl Refusal {
         }
     }
 
-    /// Upstream's text; empty for [`Self::Fit`], which has several.
+    /// Upstream's text; empty for those that have several.
     pub(super) const fn text(self) -> &'static str {
         match self {
             Self::Unschedulable => plugins::node_unschedulable::REASON,
@@ -45,7 +51,10 @@ impl Refusal {
             Self::AddedAffinity => plugins::node_affinity::REASON_ADDED,
             Self::Affinity => plugins::node_affinity::REASON,
             Self::Ports => plugins::node_ports::REASON,
-            Self::Fit => "",
+            Self::Fit | Self::VolumeRestrictions | Self::NodeVolumeLimits | Self::VolumeBinding => {
+                ""
+            }
+            Self::VolumeZone => plugins::volume_zone::REASON,
             Self::SpreadLabel => plugins::pod_topology_spread::REASON_LABEL,
             Self::SpreadSkew => plugins::pod_topology_spread::REASON_SKEW,
             Self::PodAffinity => plugins::inter_pod_affinity::REASON_AFFINITY,
@@ -55,7 +64,8 @@ impl Refusal {
         }
     }
 
-    /// Whether no preemption could lift it; [`Self::Fit`] depends on the amounts.
+    /// Whether no preemption could lift it; [`Self::Fit`] depends on the amounts, and
+    /// [`Self::NodeVolumeLimits`] on the reason.
     pub(crate) const fn is_unresolvable(self) -> bool {
         matches!(
             self,
@@ -63,6 +73,8 @@ impl Refusal {
                 | Self::Taints
                 | Self::AddedAffinity
                 | Self::Affinity
+                | Self::VolumeBinding
+                | Self::VolumeZone
                 | Self::SpreadLabel
                 | Self::PodAffinity
                 | Self::Features
@@ -117,6 +129,7 @@ pub(crate) fn record(scheduler: &Scheduler, decision: &Decision, detail: Detail)
         Outcome::Scheduled(node) => {
             record.result = PodResult::Scheduled;
             record.node = Some(cluster.node_name(node.index()).to_string());
+            record.volumes = scheduler.volume_actions(decision.pod).map(bound).collect();
         }
         Outcome::Unschedulable => record.result = PodResult::Unschedulable,
         Outcome::Refused(node) => {
@@ -154,7 +167,7 @@ pub(crate) fn record(scheduler: &Scheduler, decision: &Decision, detail: Detail)
     };
     let refused = Refusals::of(scheduler, attempt);
     if decision.outcome == Outcome::Unschedulable {
-        record.message = Some(message(scheduler, &refused));
+        record.message = Some(message(scheduler, attempt, &refused));
         super::preemption::add(scheduler, decision, attempt, &mut record);
     }
     if detail >= Detail::Reasons {
@@ -166,6 +179,28 @@ pub(crate) fn record(scheduler: &Scheduler, decision: &Decision, detail: Detail)
     record
 }
 
+/// What a call will bind.
+fn bound(action: VolumeAction<'_>) -> BoundClaim {
+    match action {
+        VolumeAction::BindVolume {
+            volume,
+            namespace,
+            claim,
+        } => BoundClaim {
+            claim: format!("{namespace}/{claim}"),
+            volume: Some(volume.to_string()),
+            provisioned: false,
+        },
+        VolumeAction::SelectNode {
+            namespace, claim, ..
+        } => BoundClaim {
+            claim: format!("{namespace}/{claim}"),
+            volume: None,
+            provisioned: true,
+        },
+    }
+}
+
 impl Refusals {
     /// Every node that a filter refused, by filter and row.
     fn of(scheduler: &Scheduler, attempt: Attempt<'_>) -> Self {
@@ -174,6 +209,10 @@ impl Refusals {
         for refusal in Refusal::ALL {
             if refusal == Refusal::Fit {
                 refusals.add_fit(scheduler, attempt);
+                continue;
+            }
+            if refusal.is_of_volumes() {
+                refusals.add_volumes(scheduler, attempt, refusal);
                 continue;
             }
             let reasons = refusals.reasons.len();
@@ -225,6 +264,26 @@ impl Refusals {
         }
     }
 
+    fn add_volumes(&mut self, scheduler: &Scheduler, attempt: Attempt<'_>, refusal: Refusal) {
+        let scratch = &scheduler.scratch;
+        for row in rows(scratch.refused(refusal)) {
+            let details = scratch.volume_details(row, refusal);
+            let volumes = &scratch.volumes;
+            let texts = volume_reasons(attempt, volumes, refusal, row, details.bits as u8);
+            let known = self.reasons.iter().position(|own| *own == texts);
+            let reasons = known.unwrap_or(self.reasons.len());
+            if known.is_none() {
+                self.reasons.push(texts);
+            }
+            self.nodes.push(Refused {
+                row,
+                plugin: refusal.plugin().name(),
+                reasons,
+                unresolvable: details.unresolvable,
+            });
+        }
+    }
+
     /// How many nodes each reason holds for.
     fn counts(&self) -> BTreeMap<&str, u32> {
         let mut nodes: Vec<u32> = self.reasons.iter().map(|_| 0).collect();
@@ -241,6 +300,72 @@ impl Refusals {
             }
         }
         counts
+    }
+}
+
+/// The texts of a volume plugin's reasons for a row.
+pub(super) fn volume_reasons(
+    attempt: Attempt<'_>,
+    scratch: &VolumeScratch,
+    refusal: Refusal,
+    row: u32,
+    code: u8,
+) -> Vec<String> {
+    let text = |text: &str| Vec::from([text.to_string()]);
+    match refusal {
+        Refusal::VolumeRestrictions => text(plugins::volume_restrictions::reason(code)),
+        Refusal::NodeVolumeLimits => node_volume_limits::reasons(attempt, scratch, row, code),
+        Refusal::VolumeBinding => plugins::volume_binding::reasons(code)
+            .map(ToString::to_string)
+            .collect(),
+        _ => text(refusal.text()),
+    }
+}
+
+/// The text of a PreFilter plugin that refuses every node.
+fn pre_filter_text(attempt: Attempt<'_>, refusal: PreFilterRefusal) -> String {
+    let texts = &attempt.cluster.texts;
+    let text = |word: Word| word_text(word).map_or("", |text| texts.text(text));
+    let PreFilterRefusal::Volumes(_, fault) = refusal else {
+        return plugins::node_affinity::REASON_CONFLICT.to_string();
+    };
+    match fault {
+        Fault::NoClaim(name) => format!("persistentvolumeclaim {:?} not found", text(name)),
+        Fault::Waits(name) => format!(
+            "waiting for ephemeral volume controller to create the persistentvolumeclaim {:?}",
+            text(name)
+        ),
+        Fault::Lost(name, volume) => format!(
+            "persistentvolumeclaim {:?} bound to non-existent persistentvolume {:?}",
+            text(name),
+            text(volume)
+        ),
+        Fault::Deleting(name) => {
+            format!("persistentvolumeclaim {:?} is being deleted", text(name))
+        }
+        Fault::Foreign(namespace, name) => {
+            let (pod_namespace, pod) = (text(attempt.pod.namespace), text(attempt.pod.name));
+            format!(
+                "PVC {}/{} was not created for pod {pod_namespace}/{pod} (pod is not owner)",
+                text(namespace),
+                text(name)
+            )
+        }
+        Fault::Unbound => "pod has unbound immediate PersistentVolumeClaims".to_string(),
+        Fault::NoVolume(name) => format!("persistentvolume {:?} not found", text(name)),
+        Fault::NoClass(name) => {
+            format!("storageclass.storage.k8s.io {:?} not found", text(name))
+        }
+        Fault::NoClassName => {
+            "PersistentVolumeClaim had no pv name and storageClass name".to_string()
+        }
+        Fault::NoMode(name) => {
+            format!(
+                "VolumeBindingMode not set for StorageClass {:?}",
+                text(name)
+            )
+        }
+        Fault::NoVolumeName => "PersistentVolume had no name".to_string(),
     }
 }
 
@@ -286,11 +411,11 @@ fn fit_texts(attempt: Attempt<'_>, places: &[usize], reasons: &mut Vec<String>) 
 }
 
 /// The text of `FitError`, up to where preemption appends its own.
-fn message(scheduler: &Scheduler, refused: &Refusals) -> String {
+fn message(scheduler: &Scheduler, attempt: Attempt<'_>, refused: &Refusals) -> String {
     let nodes = scheduler.cluster.node_count;
     let start = format!("0/{nodes} nodes are available:");
-    if scheduler.scratch.conflict {
-        return format!("{start} {}.", plugins::node_affinity::REASON_CONFLICT);
+    if let Some(refusal) = scheduler.scratch.pre_filter_refusal {
+        return format!("{start} {}.", pre_filter_text(attempt, refusal));
     }
     let mut counts = refused.counts();
     let outside = nodes.saturating_sub(refused.nodes.len() as u32);

@@ -2,7 +2,7 @@
 //!
 //! Mirrors the texts of `framework/preemption/preemption.go`.
 
-use super::diagnosis::{fit_reasons, histogram};
+use super::diagnosis::{fit_reasons, histogram, volume_reasons};
 use super::{Decision, DecisionRecord, Nomination, PostFilter};
 use crate::cycle::{Attempt, Refusal};
 use crate::id::{NodeId, PodId};
@@ -29,6 +29,12 @@ pub(super) fn add(
     let name = |node: NodeId| scheduler.cluster.node_name(node.index());
     let text = match decision.post_filter {
         PostFilter::Absent | PostFilter::Nothing => None,
+        PostFilter::Unprepared => {
+            // What upstream says of a state that nobody wrote.
+            let message = record.message.iter_mut();
+            message.for_each(|message| message.push_str(" not found"));
+            None
+        }
         PostFilter::Placed { node, victims } => Some(format!(
             "found a potential placement for pod on node {}, preempting {victims} victims",
             name(node)
@@ -63,10 +69,20 @@ fn no_candidate(scheduler: &Scheduler, attempt: Attempt<'_>) -> String {
     let nodes = scheduler.cluster.node_count;
     let dry = &scheduler.preemption.dry;
     let mut texts: Vec<String> = Vec::new();
-    for (_, verdict) in dry {
+    for (row, verdict) in dry {
         match verdict {
             Dry::NoVictims => texts.push(NO_VICTIMS.to_string()),
             Dry::Refused(Refusal::Fit, lacks) => fit_reasons(attempt, *lacks, &mut texts),
+            Dry::Refused(refusal, details) if refusal.is_of_volumes() => {
+                let scratch = &scheduler.preemption.scratch.volumes;
+                texts.extend(volume_reasons(
+                    attempt,
+                    scratch,
+                    *refusal,
+                    *row,
+                    details.bits as u8,
+                ));
+            }
             Dry::Refused(refusal, _) => texts.push(refusal.text().to_string()),
         }
     }

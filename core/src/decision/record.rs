@@ -46,6 +46,21 @@ pub struct DecisionRecord {
     pub nominated_node: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub victims: Vec<String>,
+    /// Claims that are bound for the placed pod, in the order of the calls.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub volumes: Vec<BoundClaim>,
+}
+
+/// A claim that gets a volume because its pod was placed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BoundClaim {
+    /// `NAMESPACE/NAME`.
+    pub claim: String,
+    /// Absent where it is provisioned and not there yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volume: Option<String>,
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub provisioned: bool,
 }
 
 /// A feasible node's scores.

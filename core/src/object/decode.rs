@@ -12,7 +12,7 @@ pub use super::value::{Value, ValueError};
 pub(super) use kind::row;
 pub use kind::{Identity, KINDS, Kind, identify};
 
-use super::{Object, Unread};
+use super::Object;
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -56,10 +56,14 @@ fn object<'de, D: Deserializer<'de>>(kind: &'static Kind, d: D) -> Result<Object
         "PriorityClass" => Object::PriorityClass(Deserialize::deserialize(d)?),
         "RuntimeClass" => Object::RuntimeClass(Deserialize::deserialize(d)?),
         "PodDisruptionBudget" => Object::PodDisruptionBudget(Deserialize::deserialize(d)?),
-        _ => Object::Unread(Unread {
-            kind: kind.name,
-            ..Unread::deserialize(d)?
-        }),
+        "PersistentVolume" => Object::PersistentVolume(Box::deserialize(d)?),
+        "PersistentVolumeClaim" => Object::PersistentVolumeClaim(Box::deserialize(d)?),
+        "StorageClass" => Object::StorageClass(Deserialize::deserialize(d)?),
+        "CSINode" => Object::CsiNode(Deserialize::deserialize(d)?),
+        "CSIDriver" => Object::CsiDriver(Deserialize::deserialize(d)?),
+        "CSIStorageCapacity" => Object::CsiStorageCapacity(Deserialize::deserialize(d)?),
+        // Every kind of the table stands above but this last one.
+        _ => Object::VolumeAttachment(Deserialize::deserialize(d)?),
     })
 }
 

@@ -7,6 +7,7 @@
 //! `plugin/pkg/admission`. A pod that has been through all that once is not changed.
 
 mod resources;
+pub(crate) mod storage;
 
 pub(super) use resources::container_requests;
 
@@ -51,6 +52,8 @@ pub struct Defaults {
     runtime_classes: BTreeMap<String, RuntimeClass>,
     /// By namespace.
     containers: BTreeMap<String, ContainerDefaults>,
+    /// The class of claims that name none.
+    storage_class: Option<String>,
     absent_priority_classes: BTreeSet<String>,
     absent_runtime_classes: BTreeSet<String>,
     notes: Vec<String>,
@@ -78,6 +81,7 @@ impl Defaults {
         for object in objects {
             match object {
                 Object::PriorityClass(class) => defaults.add_priority_class(class),
+                Object::StorageClass(class) => defaults.add_storage_class(class),
                 Object::RuntimeClass(class) => {
                     let name = class.metadata.name.clone();
                     defaults.runtime_classes.insert(name, class.clone());

@@ -4,11 +4,13 @@
 //! Stage after: [`Scheduler::apply`](crate::Scheduler::apply). Mirrors `pkg/controller`, with one
 //! difference: a pod of every kind is called `NAME-0`, `NAME-1`, ... instead of `NAME-x7k2p`.
 
+pub(crate) mod claim;
 mod daemon;
 
 use super::{
     Job, JobSpec, Node, NodeAffinity, NodeSelector, NodeSelectorTerm, Object, ObjectMeta,
-    OwnerReference, Pod, PodSpec, PodTemplate, Requirement, Volume, VolumeSource, Workload,
+    OwnerReference, PersistentVolumeClaim, Pod, PodSpec, PodTemplate, Requirement, Volume,
+    VolumeSource, Workload,
 };
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
@@ -186,7 +188,7 @@ impl<'a> Expansion<'a> {
                     "apps.kubernetes.io/pod-index",
                     &ordinal.to_string(),
                 );
-                claim_volumes(&mut pod.spec, workload);
+                claim_volumes(&mut pod.spec, workload, &name);
             }
             Rest::DaemonSet(nodes) => {
                 daemon::add_tolerations(&mut pod.spec);
@@ -208,6 +210,16 @@ impl<'a> Expansion<'a> {
             }
         }
         pod
+    }
+
+    /// The claims that controllers make for one of the pods.
+    pub fn claims(&self, pod: &Pod) -> Vec<PersistentVolumeClaim> {
+        let of_set = match &self.rest {
+            Rest::StatefulSet { workload } => Some(claim::of_set(workload, pod)),
+            _ => None,
+        };
+        let claims = of_set.into_iter().flatten();
+        claims.chain(claim::of_pod(pod)).collect()
     }
 
     /// The pod's name under a number.
@@ -289,14 +301,20 @@ fn template_hash(metadata: &ObjectMeta) -> String {
 }
 
 /// Puts the set's claims in place of the volumes of their names.
-fn claim_volumes(spec: &mut PodSpec, set: &Workload) {
+fn claim_volumes(spec: &mut PodSpec, set: &Workload, pod: &str) {
     let templates = &set.spec.volume_claim_templates;
     let names = || templates.iter().map(|template| &template.metadata.name);
     spec.volumes
         .retain(|volume| names().all(|name| *name != volume.name));
-    let claims = names().map(|name| Volume {
-        name: name.clone(),
-        source: BTreeMap::from([("persistentVolumeClaim".to_owned(), VolumeSource::default())]),
+    let claims = templates.iter().map(|template| {
+        let source = VolumeSource {
+            claim_name: claim::name_in_set(template, pod),
+            ..VolumeSource::default()
+        };
+        Volume {
+            name: template.metadata.name.clone(),
+            source: BTreeMap::from([("persistentVolumeClaim".to_owned(), source)]),
+        }
     });
     spec.volumes.splice(0..0, claims);
 }

@@ -9,11 +9,12 @@ mod name;
 mod owners;
 
 use super::defaults::{DEFAULT_NAMESPACE, Defaults, NAMESPACE_NAME_LABEL};
-use super::expand::{Expansion, implied_replica_set};
+use super::expand::{Expansion, claim, implied_replica_set};
 use super::path::{Path, Quoted};
 use super::validate::{Invalid, invalid, validate_own, validate_template};
 use super::{
-    Labels, Namespace, Node, Object, ObjectMeta, Pod, ReplicationController, Workload, decode,
+    Labels, Namespace, Node, Object, ObjectMeta, PersistentVolumeClaim, Pod, ReplicationController,
+    Workload, decode,
 };
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -79,9 +80,11 @@ pub fn prepare(mut objects: Vec<Object>, options: &InputOptions<'_>) -> Prepared
         foreign: BTreeMap::new(),
         deleted: 0,
         namespaces: BTreeSet::new(),
+        claims: BTreeSet::new(),
     };
     let identities = preparation.check(&objects);
     preparation.expand(&objects, &identities);
+    preparation.claims = names_of_claims(&objects);
     drop(identities);
     preparation.route(objects);
     preparation.finish()
@@ -102,6 +105,8 @@ struct Preparation<'a> {
     deleted: u64,
     /// Namespaces that something is in.
     namespaces: BTreeSet<String>,
+    /// Namespaces and names of the claims that are there.
+    claims: BTreeSet<(String, String)>,
 }
 
 /// What a workload makes.
@@ -110,6 +115,7 @@ struct Made {
     replica_set: Option<Workload>,
     #[expect(clippy::vec_box, reason = "each becomes an `Object::Pod` as it is")]
     pods: Vec<Box<Pod>>,
+    claims: Vec<PersistentVolumeClaim>,
 }
 
 impl Preparation<'_> {
@@ -211,6 +217,7 @@ impl Preparation<'_> {
                 let field = format!("{template}.{}", invalid.field);
                 (None, Invalid { field, ..invalid })
             })?;
+            made.claims.extend(expansion.claims(&pod));
             made.pods.push(pod);
         }
         Ok(made)
@@ -230,6 +237,11 @@ impl Preparation<'_> {
                     Ok(()) => self.route_pod(pod),
                     Err(invalid) => self.problem(place, &Object::Pod(pod), None, invalid),
                 },
+                Object::PersistentVolumeClaim(mut claim) => {
+                    self.defaults.apply_to_claim(&mut claim);
+                    let claim = Object::PersistentVolumeClaim(claim);
+                    self.prepared.objects.push(claim);
+                }
                 Object::Deployment(_)
                 | Object::DaemonSet(_)
                 | Object::Job(_)
@@ -241,7 +253,21 @@ impl Preparation<'_> {
             }
             let set = made.replica_set.map(Object::ReplicaSet);
             self.prepared.objects.extend(set);
+            made.claims
+                .into_iter()
+                .for_each(|claim| self.add_claim(claim));
             made.pods.into_iter().for_each(|pod| self.route_pod(pod));
+        }
+    }
+
+    /// Hands on a claim that a controller makes, unless it is there already.
+    fn add_claim(&mut self, mut claim: PersistentVolumeClaim) {
+        let metadata = &claim.metadata;
+        let key = (metadata.namespace.clone(), metadata.name.clone());
+        if self.claims.insert(key) {
+            self.defaults.apply_to_claim(&mut claim);
+            let claim = Object::PersistentVolumeClaim(Box::new(claim));
+            self.prepared.objects.push(claim);
         }
     }
 
@@ -261,6 +287,7 @@ impl Preparation<'_> {
         } else if pod.metadata.deletion_timestamp.is_some() {
             self.deleted = self.deleted.saturating_add(1);
         } else if self.options.scheduler_names.contains(&scheduler.as_str()) {
+            claim::of_pod(&pod).for_each(|claim| self.add_claim(claim));
             self.prepared.pending.push(pod);
         } else if let Some(count) = self.foreign.get_mut(scheduler) {
             *count = count.saturating_add(1);
@@ -332,6 +359,16 @@ impl Preparation<'_> {
     }
 }
 
+fn names_of_claims(objects: &[Object]) -> BTreeSet<(String, String)> {
+    let claims = objects.iter().filter_map(|object| match object {
+        Object::PersistentVolumeClaim(claim) => Some(&claim.metadata),
+        _ => None,
+    });
+    claims
+        .map(|metadata| (metadata.namespace.clone(), metadata.name.clone()))
+        .collect()
+}
+
 fn is_workload(object: &Object) -> bool {
     matches!(
         object,
@@ -353,6 +390,7 @@ fn subject(object: &Object) -> String {
 /// Sets what decides which object it is and which pods it selects.
 pub(crate) fn complete(object: &mut Object) {
     set_namespace(object);
+    super::defaults::storage::complete(object);
     if let Object::ReplicationController(controller) = object {
         set_selector(controller);
     }

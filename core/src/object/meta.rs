@@ -1,11 +1,13 @@
 //! Metadata and selectors: what every kind carries.
 
 use super::map::map;
-use super::nullable;
+use super::{
+    BETA_STORAGE_CLASS, BIND_COMPLETED, DEFAULT_CLASS, MIGRATED_PLUGINS, SELECTED_NODE, nullable,
+};
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 /// Label or selector pairs, sorted by key.
 pub type Labels = BTreeMap<String, String>;
@@ -22,10 +24,28 @@ pub struct ObjectMeta {
     pub uid: String,
     #[serde(deserialize_with = "map")]
     pub labels: Labels,
+    /// Those that scheduling reads: [`ANNOTATIONS`].
+    #[serde(deserialize_with = "annotations")]
+    pub annotations: Labels,
     #[serde(deserialize_with = "nullable")]
     pub owner_references: Vec<OwnerReference>,
     /// Set on an object that is being deleted gracefully.
     pub deletion_timestamp: Option<String>,
+}
+
+/// Annotations that scheduling reads, all of them of storage.
+pub const ANNOTATIONS: [&str; 5] = [
+    BIND_COMPLETED,
+    SELECTED_NODE,
+    BETA_STORAGE_CLASS,
+    MIGRATED_PLUGINS,
+    DEFAULT_CLASS,
+];
+
+fn annotations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Labels, D::Error> {
+    let mut annotations: Labels = map(deserializer)?;
+    annotations.retain(|key, _| ANNOTATIONS.contains(&key.as_str()));
+    Ok(annotations)
 }
 
 impl ObjectMeta {

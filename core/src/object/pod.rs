@@ -7,7 +7,11 @@
 mod fields;
 
 use super::map::{map, optional_map};
-use super::{LabelSelector, NodeSelector, NodeSelectorTerm, ObjectMeta, ResourceList, nullable};
+use super::{
+    ClaimTemplate, LabelSelector, NodeSelector, NodeSelectorTerm, ObjectMeta, ResourceList,
+    nullable,
+};
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -261,7 +265,7 @@ pub struct TopologySpreadConstraint {
     pub match_label_keys: Vec<String>,
 }
 
-/// A volume; which source it has decides whether Berth can place the pod.
+/// A volume of a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default)]
 pub struct Volume {
@@ -272,13 +276,48 @@ pub struct Volume {
     pub source: BTreeMap<String, VolumeSource>,
 }
 
-/// A volume's source: only what scheduling reads of it.
+/// A volume's source: only what scheduling reads of it, of whichever kind it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct VolumeSource {
     /// Of `image` volumes.
     #[serde(deserialize_with = "nullable")]
     pub reference: String,
+    /// Of `persistentVolumeClaim`.
+    #[serde(deserialize_with = "nullable")]
+    pub claim_name: String,
+    /// Of `ephemeral`.
+    pub volume_claim_template: Option<Box<ClaimTemplate>>,
+    /// Of `csi`.
+    #[serde(deserialize_with = "nullable")]
+    pub driver: String,
+    /// Of `csi` in a PersistentVolume.
+    #[serde(deserialize_with = "nullable")]
+    pub volume_handle: String,
+    /// Of `gcePersistentDisk`.
+    #[serde(deserialize_with = "nullable")]
+    pub pd_name: String,
+    /// Of `awsElasticBlockStore`, `cinder` and `portworxVolume`.
+    #[serde(rename = "volumeID", deserialize_with = "nullable")]
+    pub volume_id: String,
+    /// Of `azureDisk`.
+    #[serde(rename = "diskURI", deserialize_with = "nullable")]
+    pub disk_uri: String,
+    /// Of `azureDisk`: `Managed`, or what no driver takes.
+    #[serde(deserialize_with = "nullable")]
+    pub kind: String,
+    /// Of `iscsi`.
+    #[serde(deserialize_with = "nullable")]
+    pub iqn: String,
+    /// Of `rbd`, with `pool` and `image`.
+    #[serde(deserialize_with = "nullable")]
+    pub monitors: Vec<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub pool: String,
+    #[serde(deserialize_with = "nullable")]
+    pub image: String,
+    #[serde(deserialize_with = "nullable")]
+    pub read_only: bool,
 }
 
 /// `status` of a pod.

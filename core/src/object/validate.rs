@@ -12,6 +12,7 @@
 mod name;
 mod pod;
 mod selector;
+mod storage;
 
 use super::path::{Path, Quoted};
 use super::{
@@ -128,10 +129,16 @@ impl Problems {
                     self.amounts(&field.key("min"), &item.min);
                 }
             }
+            Object::PersistentVolume(volume) => self.persistent_volume(volume),
+            Object::PersistentVolumeClaim(claim) => self.persistent_volume_claim(claim),
+            Object::StorageClass(class) => self.storage_class(class),
+            Object::CsiNode(node) => self.csi_node(node),
+            Object::CsiStorageCapacity(capacity) => self.csi_storage_capacity(capacity),
+            Object::VolumeAttachment(attachment) => self.volume_attachment(attachment),
             Object::Namespace(_)
             | Object::PriorityClass(_)
             | Object::PodDisruptionBudget(_)
-            | Object::Unread(_) => {}
+            | Object::CsiDriver(_) => {}
         }
     }
 
@@ -193,6 +200,10 @@ impl Problems {
         self.not_negative(&ordinals.key("start"), Some(workload.spec.ordinals.start));
         if let Some(selector) = &workload.spec.selector {
             self.label_selector(&spec.key("selector"), selector);
+        }
+        let templates = spec.key("volumeClaimTemplates");
+        for (index, template) in workload.spec.volume_claim_templates.iter().enumerate() {
+            self.claim_spec(&templates.index(index).key("spec"), &template.spec);
         }
     }
 

@@ -1,7 +1,10 @@
 //! The kinds that own or select pods.
 
 use super::map::{map, optional_map};
-use super::{LabelSelector, Labels, ObjectMeta, PodCondition, PodTemplate, ResourceList, nullable};
+use super::{
+    ClaimTemplate, LabelSelector, Labels, ObjectMeta, PodCondition, PodTemplate, ResourceList,
+    nullable,
+};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -82,13 +85,6 @@ pub struct Ordinals {
     /// Number of the first pod.
     #[serde(deserialize_with = "nullable")]
     pub start: i32,
-}
-
-/// A claim template; its name alone is read so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct ClaimTemplate {
-    pub metadata: ObjectMeta,
 }
 
 /// A Job.
@@ -229,13 +225,4 @@ pub struct LimitRangeItem {
     /// Completes `defaultRequest`.
     #[serde(deserialize_with = "map")]
     pub min: ResourceList,
-}
-
-/// An object of a kind that is taken in but that no plugin reads yet.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct Unread {
-    #[serde(skip)]
-    pub kind: &'static str,
-    pub metadata: ObjectMeta,
 }

@@ -5,7 +5,7 @@
 use super::{Cost, Dry, Preemption, budget};
 use crate::cluster::Cluster;
 use crate::cycle::plan::Plan;
-use crate::cycle::{Probe, Verdict};
+use crate::cycle::{Probe, Verdict, count};
 use crate::decision::AttemptError;
 use crate::id::PodId;
 use crate::planted::{self, Bug};
@@ -164,7 +164,7 @@ impl Run<'_> {
     }
 
     fn count(&mut self, pod: PodId, row: u32, add: bool) {
-        self.cluster.count(pod.0, row, add);
+        count(self.cluster, &mut self.work.scratch, pod, row, add);
     }
 
     fn now(&self) -> i64 {

@@ -9,6 +9,7 @@ use crate::intern::{Word, amount};
 use crate::kernel::{CPU, EPHEMERAL, MEMORY};
 use crate::plugins::Plugin;
 use crate::selector::{LabelsView, split_item};
+use crate::volume::VolumeKind;
 
 /// What an event is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub(crate) enum Resource {
     /// The waiting pod itself.
     TargetPod,
     Node,
+    /// A volume, a claim, or an object of storage.
+    Volume(VolumeKind),
     /// Everything; reaches every pod, or the one that it carries.
     Any,
 }
@@ -42,9 +45,10 @@ pub(crate) mod action {
 }
 
 /// One row a registration: plugin, resource, actions.
-const REGISTERED: [(Plugin, Resource, u16); 22] = {
+const REGISTERED: [(Plugin, Resource, u16); 42] = {
     use Plugin as P;
-    use Resource::{AssignedPod, Node, TargetPod};
+    use Resource::{AssignedPod, Node, TargetPod, Volume};
+    use VolumeKind as V;
     use action as a;
     [
         (P::SchedulingGates, TargetPod, a::POD_GATES_ELIMINATED),
@@ -60,6 +64,26 @@ const REGISTERED: [(Plugin, Resource, u16); 22] = {
         (P::NodeResourcesFit, Node, a::ADD | a::NODE_ALLOCATABLE),
         (P::NodeResourcesFit, AssignedPod, a::POD_SCALE_DOWN),
         (P::NodeResourcesFit, TargetPod, a::POD_SCALE_DOWN),
+        (P::VolumeRestrictions, AssignedPod, a::DELETE),
+        (P::VolumeRestrictions, Node, a::ADD),
+        (P::VolumeRestrictions, Volume(V::Claim), a::ADD),
+        (P::NodeVolumeLimits, Volume(V::CsiNode), a::ADD),
+        (P::NodeVolumeLimits, Volume(V::CsiNode), a::UPDATE),
+        (P::NodeVolumeLimits, AssignedPod, a::DELETE),
+        (P::NodeVolumeLimits, Volume(V::Claim), a::ADD),
+        (P::NodeVolumeLimits, Volume(V::Attachment), a::DELETE),
+        (P::VolumeBinding, Volume(V::Class), a::ADD | a::UPDATE),
+        (P::VolumeBinding, Volume(V::Claim), a::ADD | a::UPDATE),
+        (P::VolumeBinding, Volume(V::Volume), a::ADD | a::UPDATE),
+        (P::VolumeBinding, Node, a::ADD | a::NODE_LABEL),
+        (P::VolumeBinding, Volume(V::CsiNode), a::ADD | a::UPDATE),
+        (P::VolumeBinding, Volume(V::CsiDriver), a::UPDATE),
+        (P::VolumeBinding, Volume(V::Capacity), a::ADD),
+        (P::VolumeBinding, Volume(V::Capacity), a::UPDATE),
+        (P::VolumeZone, Volume(V::Class), a::ADD),
+        (P::VolumeZone, Node, a::ADD | a::NODE_LABEL),
+        (P::VolumeZone, Volume(V::Claim), a::ADD | a::UPDATE),
+        (P::VolumeZone, Volume(V::Volume), a::ADD | a::UPDATE),
         (
             P::PodTopologySpread,
             AssignedPod,
@@ -183,6 +207,37 @@ impl<'a> NodeSide<'a> {
     }
 }
 
+/// A volume, a claim or an object of storage in an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct VolumeSide {
+    /// 0: none.
+    pub(crate) namespace: Word,
+    /// Of an attachment: its attacher's.
+    pub(crate) name: Word,
+    /// Bits of [`crate::volume::change`].
+    pub(crate) changes: u32,
+}
+
+impl VolumeSide {
+    /// Words of it.
+    pub(crate) const WORDS: usize = 3;
+
+    pub(crate) const fn words(self) -> [Word; Self::WORDS] {
+        [self.namespace, self.name, self.changes]
+    }
+
+    pub(crate) const fn read(words: &[Word]) -> Option<Self> {
+        match *words {
+            [namespace, name, changes] => Some(Self {
+                namespace,
+                name,
+                changes,
+            }),
+            _ => None,
+        }
+    }
+}
+
 /// One end of a change.
 #[derive(Clone, Copy, Default)]
 pub(crate) enum Side<'a> {
@@ -190,6 +245,7 @@ pub(crate) enum Side<'a> {
     None,
     Pod(PodSide),
     Node(NodeSide<'a>),
+    Volume(VolumeSide),
 }
 
 /// What happened, with the object before and after.
@@ -213,6 +269,14 @@ impl<'a> Event<'a> {
     /// The pods before and after.
     pub(crate) const fn pods(&self) -> (Option<PodSide>, Option<PodSide>) {
         (pod(self.old), pod(self.new))
+    }
+
+    /// The object that came, changed or went.
+    pub(crate) const fn volume(&self) -> Option<VolumeSide> {
+        match self.new {
+            Side::Volume(volume) => Some(volume),
+            _ => None,
+        }
     }
 
     /// The nodes before and after.

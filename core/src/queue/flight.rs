@@ -5,7 +5,7 @@
 //! event, and pods are chained in the order in which they were popped. Events that no pod in flight
 //! was popped before are dropped at once.
 
-use super::event::{Event, NodeSide, PodSide, Resource, Side};
+use super::event::{Event, NodeSide, PodSide, Resource, Side, VolumeSide};
 use super::item::{Item, NONE};
 use crate::capacity::{CapacityExceeded, bytes_of, sum};
 use crate::id::ClassId;
@@ -239,7 +239,7 @@ impl Flight {
                         *slot = Some(pod);
                     }
                 }
-                Side::Node(_) => {
+                Side::Node(_) | Side::Volume(_) => {
                     let Some(start) = self.store(words) else {
                         self.words_len = before;
                         return false;
@@ -276,16 +276,16 @@ impl Flight {
         (from..self.len).filter_map(move |place| {
             let at = around(self.head, place, self.events.len());
             let kept = self.events.get(at)?;
-            let side = |at: usize| match (kept.pods.get(at)?, kept.nodes.get(at)?) {
+            let end = |at: usize| match (kept.pods.get(at)?, kept.nodes.get(at)?) {
                 (Some(pod), _) => Some(Side::Pod(*pod)),
-                (None, Some(node)) => NodeSide::read(self.node_words(Some(*node))).map(Side::Node),
+                (None, Some(words)) => read_end(kept.resource, self.node_words(Some(*words))),
                 (None, None) => None,
             };
             Some(Event {
                 resource: kept.resource,
                 action: kept.action,
-                old: side(0).unwrap_or_default(),
-                new: side(1).unwrap_or_default(),
+                old: end(0).unwrap_or_default(),
+                new: end(1).unwrap_or_default(),
             })
         })
     }
@@ -342,15 +342,11 @@ impl Flight {
                     *side = Side::Pod(pod);
                 } else if let Some(words) = node {
                     cluster.check_words(words, part, place)?;
-                    let node = NodeSide::read(words);
-                    check(
-                        node.is_some(),
-                        part,
-                        place,
-                        "one of its nodes cannot be read",
-                    )?;
+                    let read = read_end(event.resource, words);
+                    let there = read.is_some();
+                    check(there, part, place, "one of its objects cannot be read")?;
                     retain_texts(words, &mut cluster.texts);
-                    *side = node.map(Side::Node).unwrap_or_default();
+                    *side = read.unwrap_or_default();
                 }
             }
             let [old, new] = sides;
@@ -407,6 +403,14 @@ impl Flight {
             .copy_from_slice(words);
         self.words_len = len;
         Some(start as u32)
+    }
+}
+
+/// Reads an end of an event that is no pod.
+fn read_end(resource: Resource, words: &[Word]) -> Option<Side<'_>> {
+    match resource {
+        Resource::Volume(_) => VolumeSide::read(words).map(Side::Volume),
+        _ => NodeSide::read(words).map(Side::Node),
     }
 }
 

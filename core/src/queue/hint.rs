@@ -2,11 +2,12 @@
 //!
 //! Mirrors the `QueueingHintFn` of each plugin in kube-scheduler 1.37.2. One function a plugin; a
 //! hint reads the class of the waiting pods, which is all that decides, and both ends of the
-//! change. Plugins whose pods are unsupported so far have no hints yet.
+//! change.
 
 mod node;
 mod pod;
 mod spread;
+mod volume;
 
 use super::event::{Event, Resource, action};
 use super::{Item, Place, Rules};
@@ -78,6 +79,10 @@ impl Rules for Judge<'_> {
             Plugin::NodePorts => is_node || pod::frees_port(target, event),
             Plugin::NodeResourcesFit if is_node => node::fits(target, event),
             Plugin::NodeResourcesFit => pod::frees_room(target, event),
+            Plugin::VolumeRestrictions => volume::restrictions(target, event),
+            Plugin::NodeVolumeLimits => volume::limits(target, event),
+            Plugin::VolumeBinding => volume::binding(target, event),
+            Plugin::VolumeZone => volume::zone(target, event),
             Plugin::PodTopologySpread if is_node => spread::node(target, event),
             Plugin::PodTopologySpread => spread::pod(target, event),
             Plugin::InterPodAffinity if is_node => node::pod_affinity(target, event),

@@ -1,9 +1,9 @@
 //! A node as events carry it: words that do not change with the cluster.
 
-use super::event::NodeSide;
+use super::event::{NodeSide, VolumeSide};
 use crate::cluster::Cluster;
 use crate::fixed_vec::FixedVec;
-use crate::intern::{Texts, Word, release_texts, word_text};
+use crate::intern::{Texts, Word, release_texts, retain_texts, word_text};
 use crate::kernel::{CPU, EPHEMERAL, MEMORY};
 use crate::object::Node;
 use alloc::vec::Vec;
@@ -31,6 +31,17 @@ impl Side {
 
     pub(crate) fn read(&self) -> Option<NodeSide<'_>> {
         NodeSide::read(&self.words)
+    }
+
+    pub(crate) fn read_volume(&self) -> Option<VolumeSide> {
+        VolumeSide::read(&self.words)
+    }
+
+    /// Fills it with a volume or an object of storage. It must be empty.
+    pub(crate) fn fill_volume(&mut self, texts: &mut Texts, side: VolumeSide) {
+        self.words.clear();
+        self.words.extend(side.words());
+        retain_texts(&self.words, texts);
     }
 
     /// Empties it.

@@ -38,7 +38,10 @@ impl Scheduler {
             return false;
         }
         match outcome {
-            BindOutcome::Bound => self.finish(pod, Place::Nowhere),
+            BindOutcome::Bound => {
+                self.cluster.volumes.bound(pod, &mut self.cluster.texts);
+                self.finish(pod, Place::Nowhere);
+            }
             BindOutcome::Unknown => self.finish(pod, Place::Unknown),
             BindOutcome::Failed => self.binding_fails(pod, Failure::ERROR, false),
             BindOutcome::Rejected => self.binding_fails(pod, Failure::ERROR, true),
@@ -61,12 +64,8 @@ impl Scheduler {
         let item = self.queue.item(pod);
         let waits = item.place == Place::Permit;
         if waits {
-            let next = if item.has_pre_bind {
-                Place::PreBind
-            } else {
-                Place::Bind
-            };
-            self.finish(pod, next);
+            let has_pre_bind = item.has_pre_bind;
+            self.begin_binding(pod, has_pre_bind);
         }
         waits
     }

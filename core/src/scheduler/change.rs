@@ -22,6 +22,8 @@ pub(super) enum End {
     Pod(PodSide),
     /// The node whose words were written last into this end.
     Node,
+    /// The same of a volume or an object of storage.
+    Volume,
 }
 
 impl End {
@@ -30,6 +32,7 @@ impl End {
             Self::None => Side::None,
             Self::Pod(pod) => Side::Pod(pod),
             Self::Node => node.read().map_or(Side::None, Side::Node),
+            Self::Volume => node.read_volume().map_or(Side::None, Side::Volume),
         }
     }
 }
@@ -417,7 +420,7 @@ impl Scheduler {
                 cluster.classes.records.retain(pod.class.0);
             }
             for (end, side) in [(news.old, old), (news.new, new)] {
-                if matches!(end, End::Node) {
+                if matches!(end, End::Node | End::Volume) {
                     crate::intern::retain_texts(side.words(), &mut cluster.texts);
                 }
             }

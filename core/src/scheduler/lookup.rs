@@ -7,6 +7,7 @@ use crate::cluster::{NodeState, PodState};
 use crate::decision::{Decision, Outcome};
 use crate::id::{NodeId, PodId};
 use crate::object::Object;
+use crate::volume::VolumeKind;
 
 impl Scheduler {
     /// Whether the id is that of a pod. It is no more once the pod is removed, until another pod
@@ -66,6 +67,11 @@ impl Scheduler {
     /// Whether an object of this kind and name is there; of kinds that are not kept, always.
     pub(crate) fn has_object(&self, object: &Object) -> bool {
         let metadata = object.metadata();
+        if let Some(kind) = VolumeKind::of(object) {
+            return self
+                .cluster
+                .has_volume(kind, &metadata.namespace, &metadata.name);
+        }
         let kind = ObjectKind::of(object);
         kind.is_none_or(|kind| {
             self.cluster

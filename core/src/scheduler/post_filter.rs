@@ -8,7 +8,7 @@
 use super::Scheduler;
 use super::hooks::Hooks;
 use super::turn::{Failure, nomination_of};
-use crate::cycle::{Refusal, lacks};
+use crate::cycle::{PreFilterRefusal, Refusal, lacks};
 use crate::decision::{Decision, PostFilter};
 use crate::id::{NodeId, PodId};
 use crate::planted::{self, Bug};
@@ -37,6 +37,10 @@ impl Scheduler {
         };
         if !self.preempts || plan.post_filters.is_empty() {
             return PostFilter::Absent;
+        }
+        let refusal = self.scratch.pre_filter_refusal;
+        if plan.lacks_device_state(refusal.map(PreFilterRefusal::plugin)) {
+            return PostFilter::Unprepared;
         }
         if !plan.post_filters.contains(&Plugin::DefaultPreemption) {
             return PostFilter::Nothing;
@@ -97,6 +101,9 @@ impl Scheduler {
                         .map(|own| lacks(own, row))
                 };
                 kept.or_else(now).is_some_and(|lacks| !lacks.unresolvable)
+            }
+            Some(refusal) if refusal.is_of_volumes() => {
+                !self.scratch.volume_details(row, refusal).unresolvable
             }
             Some(refusal) => !refusal.is_unresolvable(),
         }

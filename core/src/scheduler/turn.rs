@@ -74,6 +74,7 @@ impl Scheduler {
             return Ok(());
         }
         self.cluster.make_live(row.class)?;
+        self.cluster.check_bindings(row.class)?;
         self.cluster.check_place(row.class, Some(0))
     }
 
@@ -108,12 +109,15 @@ impl Scheduler {
     /// Assumes the pod on its node; Reserve and Permit may still refuse it.
     fn take_place(&mut self, decision: &mut Decision, node: NodeId, hooks: &mut impl Hooks) {
         let pod = decision.pod;
-        if let Err(full) = self.cluster.assume(pod, node.0) {
-            decision.outcome = Outcome::Error(AttemptError::Capacity(full));
-            decision.nomination = Nomination::Clear;
-            self.fail(pod, Failure::ERROR);
-            return;
-        }
+        let has_volumes = match self.assume(pod, node) {
+            Ok(has_volumes) => has_volumes,
+            Err(error) => {
+                decision.outcome = Outcome::Error(error);
+                decision.nomination = Nomination::Clear;
+                self.fail(pod, Failure::ERROR);
+                return;
+            }
+        };
         if !planted::is(Bug::StaleNomination) {
             self.queue.nominate(&mut self.cluster.texts, pod, 0);
         }
@@ -150,7 +154,7 @@ impl Scheduler {
             );
             return;
         }
-        let has_work = hooks.has_pre_bind(self, pod, node);
+        let has_work = hooks.has_pre_bind(self, pod, node) || has_volumes;
         if has_work || matches!(permit, Permit::Wait(_)) {
             // Others are told where the pod is about to be, as it will take a while.
             decision.nomination = Nomination::Node(node);
@@ -163,14 +167,7 @@ impl Scheduler {
             self.wait_for_permit(pod, deadline);
             return;
         }
-        self.finish(
-            pod,
-            if has_work {
-                Place::PreBind
-            } else {
-                Place::Bind
-            },
-        );
+        self.begin_binding(pod, has_work);
     }
 
     /// What the filters, the search and the scores say of a popped pod.
@@ -228,9 +225,13 @@ impl Scheduler {
         let Some(passes) = self.look(pod, profile, slot, cycle::pre_filter) else {
             return nothing;
         };
-        if !passes {
+        if !passes? {
             return nothing;
         }
+        self.preemption
+            .scratch
+            .volumes
+            .copy_from(&self.scratch.volumes);
         let skips = self
             .attempt_of(pod, profile, slot)
             .map(inter_pod_affinity::skips);
@@ -242,6 +243,7 @@ impl Scheduler {
         } else {
             self.cluster.row_of_word(status)
         };
+        let mut kept = None;
         if let Some(row) = first.filter(|row| self.cluster.order.is_listed(*row)) {
             match self.probe(pod, profile, slot, |probe| probe.ask(row)) {
                 Some(Ok(None)) => {
@@ -255,9 +257,7 @@ impl Scheduler {
                 }
                 Some(Ok(Some((refusal, lacks)))) => {
                     self.scratch.kept = Some((row, refusal));
-                    if refusal == Refusal::Fit {
-                        self.scratch.lacks.push((row, lacks));
-                    }
+                    kept = Some((row, refusal, lacks));
                 }
                 // Upstream logs an error here and searches.
                 _ => {}
@@ -266,6 +266,11 @@ impl Scheduler {
         self.look(pod, profile, slot, |attempt, scratch| {
             cycle::filter(attempt, None, scratch);
         });
+        if let Some((row, refusal, lacks)) = kept
+            && self.scratch.refusal(row).is_none_or(|own| own == refusal)
+        {
+            self.scratch.note(row, refusal, lacks);
+        }
         self.count_nominated(pod, profile, slot)?;
         let found = self.search(pod, profile, slot)?;
         if let Some(row) = found.row {
@@ -306,9 +311,7 @@ impl Scheduler {
                 Some(Ok(Some(Some((refusal, lacks))))) => {
                     self.scratch.overrule(*row, refusal);
                     self.scratch.lacks.retain(|(own, _)| own != row);
-                    if refusal == Refusal::Fit {
-                        self.scratch.lacks.push((*row, lacks));
-                    }
+                    self.scratch.note(*row, refusal, lacks);
                 }
                 Some(Err(error)) => {
                     result = Err(error);
@@ -396,8 +399,11 @@ impl Scheduler {
                 rejectors.insert(refusal.plugin());
             }
         }
-        if scratch.narrowed || scratch.conflict {
+        if scratch.narrowed {
             rejectors.insert(Plugin::NodeAffinity);
+        }
+        if let Some(refusal) = scratch.pre_filter_refusal {
+            rejectors.insert(refusal.plugin());
         }
         rejectors
     }

@@ -82,6 +82,14 @@ fn sample() -> Intake {
          "metadata": {"name": "vm"}, "handler": "vm",
          "overhead": {"podFixed": {"cpu": "250m"}},
          "scheduling": {"nodeSelector": {"vm": "yes"}, "tolerations": [{"operator": "Exists"}]}},
+        {"kind": "StorageClass", "apiVersion": "storage.k8s.io/v1", "metadata": {"name": "fast"},
+         "provisioner": "csi.example", "volumeBindingMode": "WaitForFirstConsumer"},
+        {"kind": "CSINode", "apiVersion": "storage.k8s.io/v1", "metadata": {"name": "n3"},
+         "spec": {"drivers": [{"name": "csi.example", "nodeID": "3", "allocatable": {"count": 2}}]}},
+        {"kind": "PersistentVolumeClaim", "apiVersion": "v1",
+         "metadata": {"name": "data", "namespace": "shop", "uid": "d"},
+         "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+                  "resources": {"requests": {"storage": "1Gi"}}}},
         {"kind": "LimitRange", "apiVersion": "v1",
          "metadata": {"name": "l", "namespace": "shop"},
          "spec": {"limits": [{"type": "Container", "defaultRequest": {"memory": "1Mi"}}]}},
@@ -93,6 +101,9 @@ fn sample() -> Intake {
         pod("away", "1", &json!({"nodeSelector": {"disk": "ssd"}})),
         pod("gated", "1", &json!({"schedulingGates": [{"name": "g"}]})),
         pod("wait", "1", &json!({})),
+        pod("stateful", "100m", &json!({"volumes": [
+            {"name": "v", "persistentVolumeClaim": {"claimName": "data"}},
+        ]})),
     ]});
     let config = KubeSchedulerConfiguration::default();
     let mut intake = Intake::new(config, Options::default(), None).expect("an intake");
@@ -370,8 +381,15 @@ fn content_that_no_scheduler_writes_is_refused_and_says_where() {
             c.scheduler.cluster.order.tree.retain(|row| *row != 0);
         }),
         breaks("objects[0]: its record is none of its kind", |c| {
-            let objects = &mut c.scheduler.cluster.objects;
-            objects[0].as_mut().expect("an object").record = FAR;
+            let objects = &mut c.scheduler.cluster.objects.entries;
+            objects[0].as_mut().expect("an object").1 = FAR;
+        }),
+        breaks("volumes[0]: its record is none of its kind", |c| {
+            let volumes = &mut c.scheduler.cluster.volumes.table.entries;
+            volumes[0].as_mut().expect("a volume").0[0] = 99;
+        }),
+        breaks("volume_bindings[0]: its pod has no node", |c| {
+            c.scheduler.cluster.volumes.bindings[0].pod = PodId(FAR);
         }),
         breaks("classes[0]: these words are no class", |c| {
             let classes = &mut c.scheduler.cluster.classes;

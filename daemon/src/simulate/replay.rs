@@ -80,7 +80,7 @@ fn replay(
     trace: &Trace,
 ) -> Result<(), Failure> {
     for (object, place) in first {
-        world.tick();
+        world.tick()?;
         world.put(Put::Add, object.clone(), place, None)?;
     }
     trace.steps.iter().try_for_each(|step| world.step(step))

@@ -34,7 +34,15 @@ impl<O: Observer> World<O> {
         }
         if let Outcome::Scheduled(node) = decision.outcome {
             let node = self.scheduler().node(node).name.to_owned();
-            self.bind(decision.pod, &name, &node)?;
+            let volumes = self.bind_volumes(decision.pod)?;
+            if volumes.is_empty() {
+                self.bind(decision.pod, &name, &node)?;
+            } else {
+                attempt.record.volumes = volumes;
+                let nominated = self.patch(&name, None, Some(node.clone()), "")?;
+                attempt.patches.extend(nominated);
+                self.wait_for_volumes(name, node, attempt.number);
+            }
         } else if attempt.reason.is_some() {
             attempt.record.victims.clear();
             self.fail(decision, &name, &mut attempt)?;
@@ -96,7 +104,7 @@ impl<O: Observer> World<O> {
         Ok(())
     }
 
-    fn bind(&mut self, id: PodId, name: &Name, node: &str) -> Result<(), Failure> {
+    pub(super) fn bind(&mut self, id: PodId, name: &Name, node: &str) -> Result<(), Failure> {
         let (ms, now) = (self.ms, self.now());
         self.scheduler_mut().bound(id, BindOutcome::Bound, now);
         let Some(entry) = self.pods.get_mut(name) else {

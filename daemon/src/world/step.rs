@@ -46,18 +46,18 @@ impl<O: Observer> World<O> {
         match step {
             Step::Put { how, objects, runs } => {
                 for (object, place) in objects {
-                    self.tick();
+                    self.tick()?;
                     self.finish_due()?;
                     self.put(*how, object.clone(), place, *runs)?;
                 }
                 Ok(())
             }
             Step::Delete(key) => {
-                self.tick();
+                self.tick()?;
                 self.delete(key)
             }
             Step::Fail(node) => {
-                self.tick();
+                self.tick()?;
                 self.fail_node(node)
             }
             Step::Settle => self.settle(),
@@ -108,7 +108,12 @@ impl<O: Observer> World<O> {
         }
     }
 
-    fn add(&mut self, key: &Key, object: Object, runs: Option<u64>) -> Result<(), Failure> {
+    pub(super) fn add(
+        &mut self,
+        key: &Key,
+        object: Object,
+        runs: Option<u64>,
+    ) -> Result<(), Failure> {
         if let Object::Pod(pod) = &object {
             // What has finished takes no part.
             if pod.status.is_finished() {

@@ -183,7 +183,10 @@ impl<O: Observer> World<O> {
             );
             return Err(Failure::Usage(message));
         }
-        self.tick();
+        self.tick()?;
+        if let Object::Pod(pod) = &object {
+            self.make_claims(expansion.claims(pod))?;
+        }
         self.arrive(object, workload.runs)?;
         workload.pods.insert(number, made);
         Ok(())

@@ -1,6 +1,6 @@
 //! One answer of Berth, and how it differs from a golden verdict.
 
-use crate::golden::Verdict;
+use crate::golden::{BoundClaim, Verdict};
 use berth_core::DecisionRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,12 +35,16 @@ pub struct Answer {
     /// Not part of a record's JSON; absent when the answer came as such.
     pub unresolvable: Option<Vec<String>>,
     pub message: Option<String>,
+    /// What was bound for the pod, where the answer's source tells.
+    pub volumes: Option<Vec<BoundClaim>>,
 }
 
 impl Answer {
     /// From a record of the core.
     pub fn from_record(record: &DecisionRecord) -> Self {
-        let json = serde_json::to_value(record).expect("a record is JSON");
+        let mut json = serde_json::to_value(record).expect("a record is JSON");
+        // What is provisioned has no name yet, and a question binds nothing.
+        json.as_object_mut().map(|record| record.remove("volumes"));
         let mut answer: Self = serde_json::from_value(json).expect("the record's shape");
         let mut unresolvable = record.unresolvable.clone();
         unresolvable.sort();
@@ -50,7 +54,10 @@ impl Answer {
 
     /// From one line of `-o jsonl`.
     pub fn from_line(line: &str) -> Self {
-        serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+        let mut answer: Self =
+            serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        answer.volumes.get_or_insert_default();
+        answer
     }
 
     /// Everything in which this answer differs from `golden`, one line each; empty when equal.
@@ -73,6 +80,9 @@ impl Answer {
             return text;
         }
         compare("error", &self.error, &golden.error);
+        if let Some(volumes) = &self.volumes {
+            compare("volumes", volumes, &golden.volumes);
+        }
         compare("feasible", &self.feasible, &Some(golden.feasible));
         compare("message", &self.message, &golden.message);
         if let Some(count) = golden.ties_count {

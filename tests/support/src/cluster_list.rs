@@ -64,6 +64,9 @@ fn of_kind(kind: &str, mut object: Value) -> Value {
     object["kind"] = json!(kind);
     object["apiVersion"] = match kind {
         "ReplicaSet" | "StatefulSet" => json!("apps/v1"),
+        "StorageClass" | "CSINode" | "CSIDriver" | "CSIStorageCapacity" | "VolumeAttachment" => {
+            json!("storage.k8s.io/v1")
+        }
         _ => json!("v1"),
     };
     object

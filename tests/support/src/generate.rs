@@ -13,6 +13,7 @@ pub mod pod;
 pub mod pool;
 pub mod profile;
 pub mod scenario;
+pub mod volumes;
 pub mod world;
 
 use event::Event;

@@ -20,6 +20,16 @@ pub struct Scenario {
     pub verdicts: Vec<Verdict>,
 }
 
+/// A claim that got its volume.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct BoundClaim {
+    /// `NAMESPACE/NAME`.
+    pub claim: String,
+    pub volume: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub provisioned: bool,
+}
+
 /// Lists of Kubernetes objects; `kind` and `apiVersion` may be missing.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -30,6 +40,13 @@ pub struct Input {
     pub replication_controllers: Vec<Value>,
     pub replica_sets: Vec<Value>,
     pub stateful_sets: Vec<Value>,
+    pub storage_classes: Vec<Value>,
+    pub persistent_volumes: Vec<Value>,
+    pub persistent_volume_claims: Vec<Value>,
+    pub csi_nodes: Vec<Value>,
+    pub csi_drivers: Vec<Value>,
+    pub csi_storage_capacities: Vec<Value>,
+    pub volume_attachments: Vec<Value>,
     pub bound_pods: Vec<Value>,
     pub pods_in_order: Vec<Value>,
 }
@@ -43,6 +60,13 @@ impl Input {
             ("ReplicationController", &self.replication_controllers),
             ("ReplicaSet", &self.replica_sets),
             ("StatefulSet", &self.stateful_sets),
+            ("StorageClass", &self.storage_classes),
+            ("PersistentVolume", &self.persistent_volumes),
+            ("PersistentVolumeClaim", &self.persistent_volume_claims),
+            ("CSINode", &self.csi_nodes),
+            ("CSIDriver", &self.csi_drivers),
+            ("CSIStorageCapacity", &self.csi_storage_capacities),
+            ("VolumeAttachment", &self.volume_attachments),
             ("Node", &self.nodes),
             ("Pod", &self.bound_pods),
         ]
@@ -74,6 +98,9 @@ pub struct Verdict {
     /// Held by a scheduling gate.
     #[serde(default)]
     pub gated: bool,
+    /// What was bound for it.
+    #[serde(default)]
+    pub volumes: Vec<BoundClaim>,
     /// May rest on integers that overflowed.
     #[serde(default)]
     pub wraps: bool,
@@ -105,11 +132,12 @@ pub const CLUSTERS: [&str; 4] = [
 ];
 
 /// The sets of random clusters.
-pub const RANDOM: [&str; 4] = [
+pub const RANDOM: [&str; 5] = [
     "random-120-scenarios",
     "random-config",
     "random-resources",
     "random-resources-huge",
+    "random-volumes",
 ];
 
 /// The scenarios of a set.

@@ -18,6 +18,13 @@ pub fn object(kind: &str, json: &Value) -> Object {
         "ReplicaSet" => Object::ReplicaSet(decode(json)),
         "Service" => Object::Service(decode(json)),
         "StatefulSet" => Object::StatefulSet(decode(json)),
+        "PersistentVolume" => Object::PersistentVolume(Box::new(decode(json))),
+        "PersistentVolumeClaim" => Object::PersistentVolumeClaim(Box::new(decode(json))),
+        "StorageClass" => Object::StorageClass(decode(json)),
+        "CSINode" => Object::CsiNode(decode(json)),
+        "CSIDriver" => Object::CsiDriver(decode(json)),
+        "CSIStorageCapacity" => Object::CsiStorageCapacity(decode(json)),
+        "VolumeAttachment" => Object::VolumeAttachment(decode(json)),
         other => panic!("objects of kind {other} are not in the suites' inputs"),
     }
 }

@@ -1,13 +1,15 @@
 //! A scheduler of the core, fed with the suites' inputs.
 
 use crate::answer::Answer;
-use crate::golden::{Scenario, Verdict, full_name};
+use crate::golden::{BoundClaim, Scenario, Verdict, full_name};
 use crate::object::{object, pod};
 use berth_core::id::PodId;
+use berth_core::intake::VolumeController;
 use berth_core::object::config::KubeSchedulerConfiguration;
 use berth_core::object::{Object, Pod};
 use berth_core::{
     Capacities, Change, Decision, Detail, Fidelity, NodeSearch, Options, Scheduler, Ties,
+    VolumeAction, VolumesBound,
 };
 use serde_json::Value;
 
@@ -24,6 +26,8 @@ pub const VERDICTS: Options = Options {
 /// A scheduler with helpers that panic, naming the object, where the core returns errors.
 pub struct Replay {
     pub scheduler: Scheduler,
+    /// The volume controllers beside it.
+    pub controller: VolumeController,
 }
 
 impl Replay {
@@ -37,7 +41,10 @@ impl Replay {
         let capacities = Capacities::for_size(small(nodes), small(pods));
         let scheduler = Scheduler::new(&config, options, capacities)
             .unwrap_or_else(|errors| panic!("{errors:?}: {config:?}"));
-        Self { scheduler }
+        Self {
+            scheduler,
+            controller: VolumeController::default(),
+        }
     }
 
     /// The scenario's cluster, without the pods that are to be placed.
@@ -81,11 +88,29 @@ impl Replay {
     pub fn schedule(&mut self, json: &Value) -> Answer {
         let id = self.add_pod(json);
         let decision = self.scheduler.schedule(id);
-        let answer = self.answer(&decision);
+        let mut answer = self.answer(&decision);
         if answer.node.is_none() {
             self.remove_pod(json);
         }
+        answer.volumes = Some(self.bind_volumes(id));
         answer
+    }
+
+    /// Binds what a placed pod waits for.
+    pub fn bind_volumes(&mut self, pod: PodId) -> Vec<BoundClaim> {
+        let actions = self.scheduler.volume_actions(pod);
+        let (changes, bound) = self.controller.bind(actions);
+        for (change, object) in &changes {
+            self.apply(*change, object);
+        }
+        // Failed: a volume of a migrated plugin is elsewhere once it is translated.
+        assert_ne!(self.scheduler.volumes_bound(pod, 0), VolumesBound::NotYet);
+        let bound = bound.into_iter().map(|own| BoundClaim {
+            claim: own.claim,
+            volume: own.volume.expect("it is bound"),
+            provisioned: own.provisioned,
+        });
+        bound.collect()
     }
 
     /// Asks about a new pod, which changes nothing, and puts it where the verdict says.
@@ -97,7 +122,29 @@ impl Replay {
         let after = self.scheduler.state_hash();
         assert_eq!(after, before, "{} was evaluated", verdict.pod);
         match &verdict.chosen {
-            Some(node) => self.bind_pod(json, node),
+            Some(node) => {
+                let volumes = verdict.volumes.iter().map(|bound| {
+                    let (namespace, claim) = bound.claim.split_once('/').expect("a full name");
+                    if bound.provisioned {
+                        VolumeAction::SelectNode {
+                            namespace,
+                            claim,
+                            node,
+                        }
+                    } else {
+                        VolumeAction::BindVolume {
+                            volume: &bound.volume,
+                            namespace,
+                            claim,
+                        }
+                    }
+                });
+                let (changes, _) = self.controller.bind(volumes);
+                for (change, object) in &changes {
+                    self.apply(*change, object);
+                }
+                self.bind_pod(json, node);
+            }
             None => self.remove_pod(json),
         }
         answer
@@ -110,6 +157,7 @@ impl Replay {
 
     /// Applies a change.
     pub fn apply(&mut self, change: Change, object: &Object) {
+        self.controller.hear(change, object);
         if let Err(error) = self.scheduler.apply(change, object) {
             let metadata = object.metadata();
             panic!(

@@ -1,10 +1,6 @@
 //! A run through the whole loop of the core, in virtual time, with the API server's part beside it.
 //!
 //! The clock rule and what the API server does are those of `tests/golden/README.md`.
-//!
-//! Pods that wait with volumes are unsupported by the core so far. They are *ghosts*: their attempts
-//! are taken from the record, at their time, and only what they come to is told: a bound pod. All
-//! attempts at other pods are the core's own.
 
 use crate::golden::full_name;
 use crate::object::object;
@@ -14,9 +10,10 @@ use berth_core::id::PodId;
 use berth_core::plugins::Plugin;
 use berth_core::{
     BindOutcome, Change, Decision, Detail, Nomination, Options, Outcome, QueuePart, VictimKind,
+    VolumesBound,
 };
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// 2000-01-01T00:00:00Z, in nanoseconds since 1970.
 const START: u64 = 946_684_800_000_000_000;
@@ -32,12 +29,22 @@ pub struct VirtualTime {
     objects: BTreeMap<(String, String), Value>,
     graceful_deletion: bool,
     attempts: Vec<Value>,
-    /// Names of the ghosts that wait.
-    ghosts: BTreeSet<String>,
-    /// Recorded attempts of the step that are still to come.
-    script: VecDeque<Value>,
+    /// What is to be recorded of each step so far.
+    pub steps: Vec<Value>,
+    /// Pods that wait for their volumes, in the order of their attempts.
+    binding: VecDeque<Binding>,
     /// Attempts that the core made.
     pub made: usize,
+}
+
+/// A pod that is bound when its volumes are.
+struct Binding {
+    due: u64,
+    id: PodId,
+    pod: String,
+    node: String,
+    /// Step of the attempt, and its place there.
+    attempt: (usize, usize),
 }
 
 impl VirtualTime {
@@ -63,25 +70,20 @@ impl VirtualTime {
             objects: BTreeMap::new(),
             graceful_deletion: run.graceful_deletion,
             attempts: Vec::new(),
-            ghosts: BTreeSet::new(),
-            script: VecDeque::new(),
+            steps: Vec::new(),
+            binding: VecDeque::new(),
             made: 0,
         }
     }
 
-    /// Does a step, and returns what is to be recorded of it; `golden` is what was.
-    pub fn take(&mut self, number: usize, step: &Step, golden: &Value) -> Value {
-        let attempts = golden["attempts"].as_array();
-        self.script = attempts.into_iter().flatten().cloned().collect();
+    /// Does a step, and records it.
+    pub fn take(&mut self, step: &Step) {
         let mut skipped = Vec::new();
         match step {
             Step::Add { kind, objects } => {
                 for json in objects {
                     self.tick();
                     let name = full_name(json);
-                    if kind == "Pod" && is_ghost(json) {
-                        self.ghosts.insert(name.clone());
-                    }
                     self.objects.insert((kind.clone(), name), json.clone());
                     self.tell(Change::Added, kind, json);
                 }
@@ -115,13 +117,12 @@ impl VirtualTime {
                 let end = self.ms + (seconds * 1000.0).round() as u64;
                 self.settle();
                 while self.ms < end {
-                    self.ms = (self.ms / 100 * 100 + 100).min(end);
-                    self.replay.scheduler.advance(self.now());
+                    self.go_on((self.ms / 100 * 100 + 100).min(end));
                     self.settle();
                 }
             }
         }
-        let mut recorded = json!({"step": number, "ms": self.ms});
+        let mut recorded = json!({"step": self.steps.len(), "ms": self.ms});
         if !skipped.is_empty() {
             recorded["skipped"] = json!(skipped);
         }
@@ -133,7 +134,7 @@ impl VirtualTime {
         if !queues.is_empty() {
             recorded["queues"] = json!(queues);
         }
-        recorded
+        self.steps.push(recorded);
     }
 
     fn now(&self) -> u64 {
@@ -141,64 +142,49 @@ impl VirtualTime {
     }
 
     fn tick(&mut self) {
-        self.ms += 1;
+        self.go_on(self.ms + 1);
+    }
+
+    /// Moves the clock; pods whose volumes are bound by then are bound at their time.
+    fn go_on(&mut self, ms: u64) {
+        while let Some(next) = self.binding.pop_front_if(|next| next.due <= ms) {
+            self.ms = next.due;
+            self.replay.scheduler.advance(self.now());
+            self.end_binding(&next);
+        }
+        self.ms = ms;
         self.replay.scheduler.advance(self.now());
+    }
+
+    fn end_binding(&mut self, binding: &Binding) {
+        let now = self.now();
+        let scheduler = &mut self.replay.scheduler;
+        if scheduler.volumes_bound(binding.id, now) != VolumesBound::Yes
+            || !scheduler.pre_bound(binding.id)
+        {
+            scheduler.bound(binding.id, BindOutcome::Failed, now);
+            return;
+        }
+        self.bind(binding.id, &binding.pod, &binding.node);
+        let (step, attempt) = binding.attempt;
+        let attempts = match self.steps.get_mut(step) {
+            Some(step) => step["attempts"].as_array_mut().expect("it was recorded"),
+            None => &mut self.attempts,
+        };
+        attempts[attempt]["boundMs"] = json!(self.ms);
     }
 
     fn settle(&mut self) {
         loop {
-            if self.follow_ghost() {
-                self.tick();
-                continue;
-            }
             if !self.replay.scheduler.has_ready() {
                 return;
             }
             if let Some(decision) = self.replay.scheduler.schedule_one(self.now()) {
                 self.made += 1;
-                self.script.pop_front();
                 self.follow(&decision);
                 self.tick();
             }
         }
-    }
-
-    /// Takes the next recorded attempt over if it is a ghost's and due.
-    fn follow_ghost(&mut self) -> bool {
-        let Some(next) = self.script.front() else {
-            return false;
-        };
-        let name = next["pod"].as_str().unwrap_or_default().to_owned();
-        if next["ms"] != self.ms || !self.ghosts.contains(&name) {
-            return false;
-        }
-        if let Some(node) = next["node"].as_str() {
-            let mut json = self.pod(&name).clone();
-            json["spec"]["nodeName"] = json!(node);
-            self.ghosts.remove(&name);
-            self.tell(Change::Added, "Pod", &json);
-            self.objects.insert(("Pod".to_owned(), name), json);
-        }
-        self.attempts.extend(self.script.pop_front());
-        true
-    }
-
-    /// What was recorded of a step, without the ghosts in the queues.
-    pub fn without_ghosts(&self, golden: &Value) -> Value {
-        let mut golden = golden.clone();
-        let Some(queues) = golden["queues"].as_object_mut() else {
-            golden.as_object_mut().map(|step| step.remove("queues"));
-            return golden;
-        };
-        for queue in queues.values_mut() {
-            let pods = queue.as_array_mut().expect("a queue is a list");
-            pods.retain(|pod| pod.as_str().is_none_or(|name| !self.ghosts.contains(name)));
-        }
-        queues.retain(|_, queue| queue.as_array().is_some_and(|pods| !pods.is_empty()));
-        if queues.is_empty() {
-            golden.as_object_mut().map(|step| step.remove("queues"));
-        }
-        golden
     }
 
     /// What the API server and the binding do after an attempt, and its record.
@@ -211,8 +197,22 @@ impl VirtualTime {
             attempt["node"] = json!(node);
             attempt["evaluated"] = json!(decision.evaluated);
             attempt["feasible"] = json!(decision.feasible);
-            attempt["boundMs"] = json!(self.ms);
-            self.bind(decision.pod, &pod, &node);
+            let volumes = self.replay.bind_volumes(decision.pod);
+            if volumes.is_empty() {
+                attempt["boundMs"] = json!(self.ms);
+                self.bind(decision.pod, &pod, &node);
+            } else {
+                attempt["volumes"] = json!(volumes);
+                let nominated = self.patch(&pod, None, Some(&node), "");
+                attempt["patches"] = json!([nominated.expect("the node is news")]);
+                self.binding.push_back(Binding {
+                    due: self.ms + 1000,
+                    id: decision.pod,
+                    pod,
+                    node,
+                    attempt: (self.steps.len(), self.attempts.len()),
+                });
+            }
             self.attempts.push(attempt);
             return;
         }
@@ -344,16 +344,11 @@ impl VirtualTime {
             return false;
         };
         self.tell(Change::Deleted, kind, &json);
-        self.ghosts.remove(name);
         true
     }
 
-    /// Kinds that the core does not take in change nothing.
     fn tell(&mut self, change: Change, kind: &str, json: &Value) {
-        let is_silent = kind == "Pod" && self.ghosts.contains(&full_name(json));
-        if !is_volume_kind(kind) && !is_silent {
-            self.replay.apply(change, &object(kind, json));
-        }
+        self.replay.apply(change, &object(kind, json));
     }
 
     fn names(&self, pods: &[PodId]) -> Vec<String> {
@@ -384,19 +379,6 @@ impl VirtualTime {
             })
             .collect()
     }
-}
-
-/// Kinds that only volume plugins read, which the core does not have yet.
-fn is_volume_kind(kind: &str) -> bool {
-    matches!(
-        kind,
-        "PersistentVolume" | "PersistentVolumeClaim" | "StorageClass"
-    )
-}
-
-/// Whether a pod waits and has volumes.
-fn is_ghost(pod: &Value) -> bool {
-    pod["spec"]["volumes"].is_array() && pod["spec"]["nodeName"].is_null()
 }
 
 /// The object that an update makes of `old`.

@@ -46,6 +46,7 @@ impl Cluster {
         // Terms look at all classes, so these are read first.
         for (place, words) in saved.iter().enumerate() {
             if words.is_some() {
+                self.hold_volumes(ClassId::from_index(place))?;
                 self.link_class(ClassId::from_index(place))?;
             }
         }

@@ -117,6 +117,10 @@ fn a_stateful_set_numbers_its_pods_and_gives_them_claims() {
         .map(|volume| (&*volume.name, volume.source.keys().next().unwrap().as_str()))
         .collect();
     assert_eq!(
+        pods[1].spec.volumes[0].source["persistentVolumeClaim"].claim_name,
+        "data-web-4"
+    );
+    assert_eq!(
         volumes,
         [("data", "persistentVolumeClaim"), ("other", "emptyDir")]
     );

@@ -38,6 +38,7 @@ impl Problems {
             &spec.topology_spread_constraints,
             labels,
         );
+        self.volumes(&field.key("volumes"), &spec.volumes);
         if !spec.node_name.is_empty() {
             let form = name::dns_subdomain(&spec.node_name);
             self.form(&field.key("nodeName"), &spec.node_name, form);

@@ -82,7 +82,7 @@ impl Problems {
         }
     }
 
-    fn node_selector(&mut self, field: &Path<'_>, selector: &NodeSelector) {
+    pub(super) fn node_selector(&mut self, field: &Path<'_>, selector: &NodeSelector) {
         let terms = field.key("nodeSelectorTerms");
         if selector.node_selector_terms.is_empty() {
             self.add(&terms, "must have at least one term");

@@ -57,7 +57,7 @@ pub(super) fn checked(
     let never = pod.spec.preemption_policy == "Never";
     let asked = !matches!(
         decision.post_filter,
-        PostFilter::Absent | PostFilter::Nothing
+        PostFilter::Absent | PostFilter::Nothing | PostFilter::Unprepared
     );
     ensure(
         !asked || never == (decision.post_filter == PostFilter::Never),

@@ -302,6 +302,7 @@ impl PodRecipe {
         if let Some(image) = self.image_volume {
             let source = VolumeSource {
                 reference: pick(&IMAGES, image).into(),
+                ..VolumeSource::default()
             };
             spec.volumes = vec![Volume {
                 name: "v".into(),

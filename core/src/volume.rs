@@ -1,0 +1,370 @@
+//! Volumes, claims and the kinds of storage: the state that the four volume plugins read.
+//!
+//! Stage before: decoded objects, and the volumes of classes. Stage after: the plugins
+//! VolumeRestrictions, NodeVolumeLimits, VolumeBinding and VolumeZone. Objects are records by name;
+//! what a placed pod promises its claims and volumes before the API server knows stands beside them,
+//! as in upstream's `passive_assume_cache.go`. All tables are empty and take nothing where no pod
+//! names a volume.
+
+mod assume;
+pub(crate) mod item;
+pub(crate) mod migration;
+pub(crate) mod record;
+#[cfg(feature = "state-file")]
+mod saved;
+pub(crate) mod storage;
+mod uses;
+
+pub(crate) use assume::{Progress, Reservation};
+#[cfg(feature = "state-file")]
+pub(crate) use saved::SavedVolumes;
+
+use crate::capacity::{Capacities, CapacityExceeded, bytes_of, records_bytes, sum};
+use crate::cluster::count::Counts;
+use crate::cluster::object_table::{Key, ObjectTable};
+use crate::fixed_vec::FixedVec;
+use crate::intern::{Records, Texts, Word, Writer};
+use crate::object::Object;
+use crate::scheduler::ApplyError;
+use crate::selector;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use assume::Binding;
+use record::{ClaimRef, ClaimView, VolumeView};
+use storage::{BindingMode, CapacityView, CsiDriverView, CsiNodeView, StorageClassView};
+
+/// Kinds of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state-file", derive(serde::Serialize, serde::Deserialize))]
+#[repr(u8)]
+pub(crate) enum VolumeKind {
+    Volume = 1,
+    Claim,
+    Class,
+    CsiNode,
+    CsiDriver,
+    Capacity,
+    Attachment,
+}
+
+impl VolumeKind {
+    #[cfg(feature = "state-file")]
+    const ALL: [Self; 7] = [
+        Self::Volume,
+        Self::Claim,
+        Self::Class,
+        Self::CsiNode,
+        Self::CsiDriver,
+        Self::Capacity,
+        Self::Attachment,
+    ];
+
+    /// The kind of an object that is kept here.
+    pub(crate) const fn of(object: &Object) -> Option<Self> {
+        Some(match object {
+            Object::PersistentVolume(_) => Self::Volume,
+            Object::PersistentVolumeClaim(_) => Self::Claim,
+            Object::StorageClass(_) => Self::Class,
+            Object::CsiNode(_) => Self::CsiNode,
+            Object::CsiDriver(_) => Self::CsiDriver,
+            Object::CsiStorageCapacity(_) => Self::Capacity,
+            Object::VolumeAttachment(_) => Self::Attachment,
+            _ => return None,
+        })
+    }
+
+    const fn is_namespaced(self) -> bool {
+        matches!(self, Self::Claim | Self::Capacity)
+    }
+}
+
+/// Words of a use at most, on the average.
+const WORDS_PER_USE: u64 = 8;
+/// Words of what is assumed of an object.
+const WORDS_PER_BINDING: u64 = 4;
+
+/// The state.
+#[derive(Clone)]
+pub(crate) struct Volumes {
+    /// Objects as the API server has them.
+    pub(crate) table: ObjectTable,
+    /// Of volumes the claim, of claims the selected node, until the object changes.
+    assumed: ObjectTable,
+    bindings: FixedVec<Binding>,
+    /// What pods name, by the words of their items.
+    uses: Records,
+    /// By row: pods on it that name the use.
+    use_counts: Counts,
+    /// By use: pods on nodes that name it.
+    use_totals: Vec<u32>,
+}
+
+impl Volumes {
+    pub(crate) fn new(c: &Capacities, rows: u32) -> Self {
+        let owners = if c.volume_use_counts == 0 { 0 } else { rows };
+        let words = |count: u32, each: u64| u64::from(count).saturating_mul(each);
+        Self {
+            table: ObjectTable::new(["volumes", "volume_words"], c.volumes, c.volume_words),
+            assumed: ObjectTable::new(
+                ["volume_bindings", "volume_bindings"],
+                c.volume_bindings,
+                words(c.volume_bindings, WORDS_PER_BINDING),
+            ),
+            bindings: FixedVec::with_capacity(c.volume_bindings as usize),
+            uses: Records::new(
+                ["volume_uses", "volume_uses"],
+                c.volume_uses,
+                words(c.volume_uses, WORDS_PER_USE),
+            ),
+            use_counts: Counts::new("volume_use_counts", owners, c.volume_use_counts),
+            use_totals: vec![0; c.volume_uses as usize],
+        }
+    }
+
+    pub(crate) const fn bytes(c: &Capacities, rows: u64) -> u64 {
+        let (uses, bindings) = (c.volume_uses as u64, c.volume_bindings as u64);
+        sum(&[
+            ObjectTable::bytes(c.volumes as u64),
+            records_bytes(c.volumes as u64, c.volume_words),
+            ObjectTable::bytes(bindings),
+            records_bytes(bindings, bindings.saturating_mul(WORDS_PER_BINDING)),
+            bytes_of::<Binding>(bindings),
+            records_bytes(uses, uses.saturating_mul(WORDS_PER_USE)),
+            Counts::bytes(
+                if c.volume_use_counts == 0 { 0 } else { rows },
+                c.volume_use_counts as u64,
+            ),
+            bytes_of::<u32>(uses),
+        ])
+    }
+
+    /// The key of an object, if its texts are known.
+    pub(crate) fn key_of(
+        kind: VolumeKind,
+        namespace: &str,
+        name: &str,
+        texts: &Texts,
+    ) -> Option<Key> {
+        let namespace = if kind.is_namespaced() {
+            selector::word_of(texts, namespace)?
+        } else {
+            0
+        };
+        Some([kind as Word, namespace, selector::word_of(texts, name)?])
+    }
+
+    /// Takes an object in that is new or replaces the one of its name; returns what changed. `buffer`
+    /// is for handles that are put together.
+    pub(crate) fn set(
+        &mut self,
+        kind: VolumeKind,
+        object: &Object,
+        writer: &mut Writer,
+        texts: &mut Texts,
+        buffer: &mut String,
+    ) -> Result<u32, ApplyError> {
+        let metadata = object.metadata();
+        if metadata.name.is_empty() {
+            return Err(ApplyError::NoName);
+        }
+        if let Object::PersistentVolumeClaim(claim) = object
+            && !claim.spec.selector.as_ref().is_none_or(selector::is_valid)
+        {
+            return Err(ApplyError::Selector("spec.selector"));
+        }
+        if let Err(full) = write(object, writer, texts, buffer) {
+            writer.clear(texts);
+            return Err(full.into());
+        }
+        let key = Self::key_of(kind, &metadata.namespace, &metadata.name, texts);
+        let old = key.and_then(|key| self.table.get(key));
+        let changes = changes(kind, old, writer.words());
+        // The same object once more tells nothing; any other is newer than what was assumed.
+        let is_other = old.is_some_and(|old| old != writer.words());
+        let namespace = kind.is_namespaced().then_some(metadata.namespace.as_str());
+        self.table
+            .set(kind as Word, namespace, &metadata.name, writer, texts)?;
+        if let Some(key) = key.filter(|_| is_other) {
+            self.assumed.remove(key, texts);
+        }
+        Ok(changes)
+    }
+
+    /// Takes an object out; whether it was there.
+    pub(crate) fn remove(&mut self, key: Key, texts: &mut Texts) -> bool {
+        let removed = self.table.remove(key, texts);
+        if removed {
+            self.assumed.remove(key, texts);
+        }
+        removed
+    }
+
+    /// A claim by the words of its namespace and name, as the API server has it.
+    pub(crate) fn claim(&self, namespace: Word, name: Word) -> Option<ClaimView<'_>> {
+        let key = [VolumeKind::Claim as Word, namespace, name];
+        ClaimView::read(self.table.get(key)?)
+    }
+
+    /// The node that a claim is to be provisioned for, assumed or real.
+    pub(crate) fn selected_node(
+        &self,
+        namespace: Word,
+        name: Word,
+        claim: &ClaimView<'_>,
+    ) -> Option<Word> {
+        let key = [VolumeKind::Claim as Word, namespace, name];
+        match self.assumed(key) {
+            Some([node]) => Some(*node),
+            _ => claim.selected_node(),
+        }
+    }
+
+    /// The place of a volume.
+    pub(crate) fn find_volume(&self, name: Word) -> Option<u32> {
+        self.table.find([VolumeKind::Volume as Word, 0, name])
+    }
+
+    pub(crate) fn volume_at(&self, place: u32) -> Option<VolumeView<'_>> {
+        VolumeView::read(self.table.at(place))
+    }
+
+    pub(crate) fn volume(&self, name: Word) -> Option<VolumeView<'_>> {
+        self.volume_at(self.find_volume(name)?)
+    }
+
+    /// The claim of the volume at a place, assumed or real.
+    pub(crate) fn claim_of(&self, place: u32, volume: &VolumeView<'_>) -> Option<ClaimRef> {
+        match self.assumed(self.table.key(place)) {
+            Some([namespace, name, uid]) => Some([*namespace, *name, *uid]),
+            _ => volume.claim(),
+        }
+    }
+
+    /// Volumes, by their places.
+    pub(crate) fn volumes(&self) -> impl Iterator<Item = (u32, VolumeView<'_>)> {
+        let volumes = self.table.of_kind(VolumeKind::Volume as Word);
+        volumes.filter_map(|(place, words)| Some((place, VolumeView::read(words)?)))
+    }
+
+    pub(crate) fn class(&self, name: Word) -> Option<StorageClassView<'_>> {
+        let key = [VolumeKind::Class as Word, 0, name];
+        StorageClassView::read(self.table.get(key)?)
+    }
+
+    pub(crate) fn csi_node(&self, name: Word) -> Option<CsiNodeView<'_>> {
+        let key = [VolumeKind::CsiNode as Word, 0, name];
+        CsiNodeView::read(self.table.get(key)?)
+    }
+
+    pub(crate) fn csi_driver(&self, name: Word) -> Option<CsiDriverView> {
+        let key = [VolumeKind::CsiDriver as Word, 0, name];
+        CsiDriverView::read(self.table.get(key)?)
+    }
+
+    /// Capacity objects, by their places.
+    pub(crate) fn capacities(&self) -> impl Iterator<Item = (u32, CapacityView<'_>)> {
+        let capacities = self.table.of_kind(VolumeKind::Capacity as Word);
+        capacities.filter_map(|(place, words)| Some((place, CapacityView::read(words)?)))
+    }
+
+    /// Attacher, node and volume of each attachment.
+    pub(crate) fn attachments(&self) -> impl Iterator<Item = [Word; 3]> {
+        let attachments = self.table.of_kind(VolumeKind::Attachment as Word);
+        attachments.filter_map(|(_, words)| storage::read_attachment(words))
+    }
+
+    /// Every assumption, with the key of its object.
+    pub(crate) fn assumptions(&self) -> impl Iterator<Item = (Key, &[Word])> {
+        self.assumed.all()
+    }
+
+    fn assumed(&self, key: Key) -> Option<&[Word]> {
+        if self.assumed.is_empty() {
+            return None;
+        }
+        self.assumed.get(key)
+    }
+}
+
+fn write(
+    object: &Object,
+    writer: &mut Writer,
+    texts: &mut Texts,
+    buffer: &mut String,
+) -> Result<(), CapacityExceeded> {
+    match object {
+        Object::PersistentVolume(volume) => record::write_volume(writer, texts, volume, buffer),
+        Object::PersistentVolumeClaim(claim) => record::write_claim(writer, texts, claim),
+        Object::StorageClass(class) => storage::write_class(writer, texts, class),
+        Object::CsiNode(node) => storage::write_node(writer, texts, node),
+        Object::CsiDriver(driver) => storage::write_driver(writer, driver),
+        Object::CsiStorageCapacity(capacity) => storage::write_capacity(writer, texts, capacity),
+        Object::VolumeAttachment(attachment) => {
+            storage::write_attachment(writer, texts, attachment)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What an object's change may be to waiting pods, as bits.
+pub(crate) mod change {
+    /// A CSINode's driver takes more volumes, or a capacity's limit rose.
+    pub(crate) const GREW: u32 = 1;
+    /// Other plugins of a CSINode are migrated.
+    pub(crate) const MIGRATION: u32 = 1 << 1;
+    /// A class allows other topologies.
+    pub(crate) const TOPOLOGIES: u32 = 1 << 2;
+    /// A class' volumes wait for their pod.
+    pub(crate) const WAITS: u32 = 1 << 3;
+    /// A driver no longer says how much room it has.
+    pub(crate) const UNCOUNTED: u32 = 1 << 4;
+    /// A volume's zones or regions are others.
+    pub(crate) const ZONES: u32 = 1 << 5;
+}
+
+fn changes(kind: VolumeKind, old: Option<&[Word]>, new: &[Word]) -> u32 {
+    let both = |one: bool, bit: u32| if one { bit } else { 0 };
+    match kind {
+        VolumeKind::Class => {
+            let Some(class) = StorageClassView::read(new) else {
+                return 0;
+            };
+            let waits = class.mode == BindingMode::WaitForFirstConsumer;
+            let before = old.and_then(StorageClassView::read);
+            let changed = before.is_some_and(|own| own.topologies != class.topologies);
+            both(waits, change::WAITS) | both(changed, change::TOPOLOGIES)
+        }
+        VolumeKind::CsiNode => {
+            let pair = old.and_then(CsiNodeView::read).zip(CsiNodeView::read(new));
+            pair.map_or(0, |(old, new)| {
+                both(new.grew(&old), change::GREW)
+                    | both(!new.same_migration(&old), change::MIGRATION)
+            })
+        }
+        VolumeKind::CsiDriver => {
+            let pair = old
+                .and_then(CsiDriverView::read)
+                .zip(CsiDriverView::read(new));
+            let lost = pair.is_some_and(|(old, new)| old.storage_capacity && !new.storage_capacity);
+            both(lost, change::UNCOUNTED)
+        }
+        VolumeKind::Capacity => {
+            let pair = old
+                .and_then(CapacityView::read)
+                .zip(CapacityView::read(new));
+            both(
+                pair.is_some_and(|(old, new)| new.limit > old.limit),
+                change::GREW,
+            )
+        }
+        VolumeKind::Volume => {
+            let pair = old.and_then(VolumeView::read).zip(VolumeView::read(new));
+            both(
+                pair.is_some_and(|(old, new)| old.zones != new.zones),
+                change::ZONES,
+            )
+        }
+        VolumeKind::Claim | VolumeKind::Attachment => 0,
+    }
+}
