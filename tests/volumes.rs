@@ -330,7 +330,9 @@ fn a_pod_is_bound_once_its_volumes_are_and_not_later_than_its_timeout() {
     merge(&mut done, selected);
     replay.apply(Change::Modified, &object("PersistentVolumeClaim", &done));
     assert_eq!(ask(&replay, START), VolumesBound::NotYet, "no volume yet");
-    replay.add("PersistentVolume", &volume("v", json!({})));
+    let of_x = json!({"namespace": "default", "name": "x", "uid": "x"});
+    let provisioned = json!({"spec": {"claimRef": of_x}, "status": {"phase": "Bound"}});
+    replay.add("PersistentVolume", &volume("v", provisioned));
     assert_eq!(ask(&replay, START), VolumesBound::Yes);
     assert!(replay.scheduler.pre_bound(id));
     assert!(replay.scheduler.bound(id, BindOutcome::Bound, START));
