@@ -5,6 +5,8 @@
 mod node_rows;
 #[path = "hints/pod_rows.rs"]
 mod pod_rows;
+#[path = "hints/volume_rows.rs"]
+mod volume_rows;
 
 use berth_core::plugins::Plugin;
 use berth_core::{Change, Options, QueuePart};
@@ -75,6 +77,7 @@ fn is_woken(row: &Row, (change, kind, json): &News) -> bool {
 #[test]
 fn hints_wake_and_let_sleep_as_upstream() {
     let rows = node_rows::rows().into_iter().chain(pod_rows::rows());
+    let rows = rows.chain(volume_rows::rows());
     let mut count = 0;
     let mut wrong = Vec::new();
     for row in rows {
@@ -87,5 +90,5 @@ fn hints_wake_and_let_sleep_as_upstream() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(count >= 37, "only {count} rows");
+    assert!(count >= 63, "only {count} rows");
 }

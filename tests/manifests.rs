@@ -2,7 +2,8 @@
 //! make is placed, or refused with a message in which every node is counted.
 
 use berth_test_support::answer::Answer;
-use berth_test_support::command::{Simulation, empty_folder, simulate};
+use berth_test_support::command::{Simulation, berth, empty_folder, simulate};
+use berth_test_support::golden::BoundClaim;
 use berth_test_support::tests_folder;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -68,6 +69,102 @@ fn a_hosted_control_plane_without_storage_is_placed_but_for_the_pods_with_claims
         assert!(message.contains(UNBOUND), "{answer:?}");
     }
     assert_eq!(of_workload(&simulation, "hcp-namespace/etcd").len(), 3);
+}
+
+#[test]
+fn a_hosted_control_plane_with_storage_is_placed_whole() {
+    let files = [
+        data("nodes/hypershift-13nodes.json"),
+        data("nodes/hypershift-storage.yaml"),
+        data("manifests/hypershift-control-plane/workloads.yaml"),
+    ];
+    let simulation = simulate_files(&files.each_ref().map(PathBuf::as_path), &[]);
+    assert_eq!(placed(&simulation, 13), (71, 71));
+    // Its disks are attached to three nodes only, one in each zone.
+    let etcd = of_workload(&simulation, "hcp-namespace/etcd");
+    let nodes: Vec<&str> = etcd.iter().filter_map(|pod| pod.node.as_deref()).collect();
+    assert_eq!(nodes, ["cp-a-0", "cp-b-0", "cp-c-0"]);
+    for (number, pod) in etcd.iter().enumerate() {
+        let claims = [provisioned("hcp-namespace", &format!("data-etcd-{number}"))];
+        assert_eq!(pod.volumes.as_deref(), Some(claims.as_slice()));
+        let reason = "disk.csi.example.com CSI driver is not installed on the node";
+        assert_eq!(pod.rejected["cp-a-1"], ["NodeVolumeLimits", reason]);
+    }
+}
+
+/// A claim for which the simulated provisioner made a volume.
+fn provisioned(namespace: &str, name: &str) -> BoundClaim {
+    BoundClaim {
+        claim: format!("{namespace}/{name}"),
+        volume: format!("dyn-{namespace}-{name}"),
+        provisioned: true,
+    }
+}
+
+#[test]
+fn stateful_sets_go_where_their_volumes_are_or_can_be_made() {
+    let cluster = data("manifests/stateful-sets/cluster.yaml");
+    let simulation = simulate_files(&[&cluster], &[]);
+    assert_eq!(placed(&simulation, 6), (6, 5));
+    let pods = &simulation.answers;
+    let nodes: Vec<(&str, Option<&str>)> = pods
+        .iter()
+        .map(|pod| (pod.pod.as_str(), pod.node.as_deref()))
+        .collect();
+    let expected = [
+        ("default/db-0", Some("b-0")),
+        ("default/db-1", Some("a-0")),
+        ("default/db-2", Some("a-1")),
+        ("default/log-0", Some("c-1")),
+        ("default/log-1", Some("a-1")),
+        ("default/log-2", None),
+    ];
+    assert_eq!(nodes, expected);
+
+    // Its volume is in zone b since before.
+    let conflict = "node(s) didn't match PersistentVolume's node affinity";
+    for node in ["a-0", "a-1", "c-0", "c-1"] {
+        assert_eq!(pods[0].rejected[node], ["VolumeBinding", conflict]);
+    }
+    let bound_before = pods[0].volumes.as_deref();
+    assert_eq!(bound_before, Some([].as_slice()));
+    // One disk fits on b-0; zone c has no room for such a disk.
+    let full = "node(s) exceed max volume count";
+    assert_eq!(pods[1].rejected["b-0"], ["NodeVolumeLimits", full]);
+    let no_room = "node(s) did not have enough free storage";
+    assert_eq!(pods[1].rejected["c-0"], ["VolumeBinding", no_room]);
+    let made = [provisioned("default", "data-db-1")];
+    assert_eq!(pods[1].volumes.as_deref(), Some(made.as_slice()));
+    // Disks of the nodes themselves are there already, two of them.
+    for (pod, volume) in [(3, "local-c-1"), (4, "local-a-1")] {
+        let taken = BoundClaim {
+            claim: format!("default/store-log-{}", pod - 3),
+            volume: volume.to_owned(),
+            provisioned: false,
+        };
+        assert_eq!(pods[pod].volumes.as_deref(), Some([taken].as_slice()));
+    }
+    let none_left = "node(s) didn't find available persistent volumes to bind";
+    for reasons in pods[5].rejected.values() {
+        assert_eq!(reasons, &["VolumeBinding", none_left]);
+    }
+}
+
+#[test]
+fn explain_tells_which_volume_keeps_a_pod_from_a_node() {
+    let output = berth()
+        .args(["explain", "default/db-0", "-f"])
+        .arg(data("manifests/stateful-sets/cluster.yaml"))
+        .output()
+        .expect("the command runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        text.starts_with("default/db-0 fits on 2 of 6 nodes.\n"),
+        "{text}"
+    );
+    let reason = "VolumeBinding  node(s) didn't match PersistentVolume's node affinity";
+    let refusals = text.lines().filter(|line| line.ends_with(reason));
+    assert_eq!(refusals.count(), 4, "{text}");
 }
 
 #[test]

@@ -271,7 +271,7 @@ impl Storage<'_> {
 
     fn mode(&mut self) -> &'static str {
         if self.draw.once_in(3) {
-            *self.draw.of::<&str>(&MODES)
+            self.draw.of::<&str>(&MODES)
         } else {
             "ReadWriteOnce"
         }
