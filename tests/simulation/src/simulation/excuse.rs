@@ -31,6 +31,7 @@ impl Simulation {
                 Plugin::PodTopologySpread,
             ]);
         }
+        self.excuse_own_labels(old, new);
         if plugins.is_empty() {
             return;
         }
@@ -39,6 +40,21 @@ impl Simulation {
             if pod.place == Place::Queued && plugins.iter().any(rejected) {
                 pod.excused = true;
             }
+        }
+    }
+
+    /// The hint of podtopologyspread asks by the constraints that a waiting pod has after its own
+    /// update: that default ones select nothing any more is no news.
+    fn excuse_own_labels(&mut self, old: Option<&Object>, new: Option<&Object>) {
+        let (Some(before), Some(after)) = (old.and_then(as_pod), new.and_then(as_pod)) else {
+            return;
+        };
+        let by_default = after.spec.topology_spread_constraints.is_empty();
+        if !by_default || before.metadata.labels == after.metadata.labels {
+            return;
+        }
+        if let Some(pod) = self.pods.get_mut(&key_of(after)) {
+            pod.excused |= pod.rejectors.contains(Plugin::PodTopologySpread);
         }
     }
 
