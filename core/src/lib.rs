@@ -124,6 +124,7 @@ pub use quantity::Quantity;
 #[cfg(feature = "objects")]
 pub use {
     capacity::{BYTES_MAX, Capacities, CapacityExceeded, TOPOLOGY_KEYS_MAX},
+    cycle::external::EXTERNAL_PLUGINS_MAX,
     decision::{
         AttemptError, Decision, DecisionRecord, Detail, NodeScore, Nomination, Outcome, PodResult,
         PostFilter, Reason,

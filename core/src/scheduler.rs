@@ -16,6 +16,7 @@ mod turn;
 pub use binding::BindOutcome;
 pub use fork::FORKS_MAX;
 pub use hooks::{Hooks, NoHooks, Permit, Reserve};
+pub use lookup::NodeView;
 pub use pending::QueuePart;
 
 use crate::batch::Batch;
@@ -24,6 +25,7 @@ use crate::class::{Class, flag};
 use crate::cluster::owner::ObjectKind;
 use crate::cluster::topology::Topology;
 use crate::cluster::{Cluster, NodeState, PodRow, PodState};
+use crate::cycle::external::{Externals, Outside};
 use crate::cycle::plan::Plan;
 use crate::cycle::{self, Attempt, Found, Policy, Scratch, SplitMix};
 use crate::decision::{AttemptError, Decision, DecisionRecord, Detail, Outcome};
@@ -35,7 +37,6 @@ use crate::preemption::Preemption;
 use crate::profile::DefaultConstraints;
 use crate::queue::side::Side;
 use crate::queue::{Durations, Queue};
-use crate::table::Table;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -185,6 +186,7 @@ pub struct Scheduler {
     pub(crate) preemption: Preemption,
     preempts: bool,
     batch: Batch,
+    pub(crate) externals: Externals,
     saved: fork::Saved,
 }
 
@@ -225,6 +227,7 @@ impl Scheduler {
                 NodeSearch::Sampled
             }),
             best,
+            scores_outside: false,
         };
         let rows = cluster.rows();
         let scratch = || {
@@ -257,6 +260,7 @@ impl Scheduler {
             preemption: Preemption::new(rows, pods, objects, scratch()),
             preempts: options.preemption.unwrap_or(true),
             batch: Batch::new(rows, batching),
+            externals: Externals::default(),
             saved: fork::Saved::NONE,
         })
     }
@@ -331,6 +335,11 @@ impl Scheduler {
     /// A pod that has a node or names one keeps it, and is the error [`AttemptError::NotPending`];
     /// an id that no pod has is [`AttemptError::NoPod`].
     pub fn schedule(&mut self, pod: PodId) -> Decision {
+        self.schedule_with(pod, &mut NoHooks)
+    }
+
+    /// The same with rules from outside at Filter, Score and Reserve.
+    pub fn schedule_with(&mut self, pod: PodId, hooks: &mut impl Hooks) -> Decision {
         let Some(row) = self.cluster.pod(pod) else {
             return Decision::failed(pod, AttemptError::NoPod);
         };
@@ -341,10 +350,21 @@ impl Scheduler {
         if self.held(&class).is_none() {
             self.cluster.refresh_snapshot();
         }
-        let mut decision = self.decide(pod);
+        let mut decision = self.decide(pod, hooks);
         if let Outcome::Scheduled(node) = decision.outcome {
             match self.cluster.assume(pod, node.0) {
-                Ok(()) => self.leave_queue(pod),
+                Ok(()) => match hooks.reserve(self, pod, node) {
+                    Reserve::Done => self.leave_queue(pod),
+                    refused => {
+                        hooks.unreserve(self, pod, node);
+                        self.cluster.forget(pod);
+                        decision.outcome = if refused == Reserve::Rejected {
+                            Outcome::Refused(node)
+                        } else {
+                            Outcome::Error(AttemptError::External)
+                        };
+                    }
+                },
                 Err(full) => decision.outcome = Outcome::Error(AttemptError::Capacity(full)),
             }
         }
@@ -354,22 +374,42 @@ impl Scheduler {
     /// The same question with nothing changed; a bound pod is judged as if it were not bound. An id
     /// that no pod has is [`AttemptError::NoPod`].
     pub fn evaluate(&mut self, pod: PodId) -> Decision {
-        self.ask(pod, |_, _| ()).0
+        self.evaluate_with(pod, &mut NoHooks)
+    }
+
+    /// The same with external plugins.
+    pub fn evaluate_with(&mut self, pod: PodId, hooks: &mut impl Hooks) -> Decision {
+        self.ask(pod, hooks, |_, _| ()).0
     }
 
     /// [`Self::evaluate`] with its record, of which a bound pod's is right only here.
     pub fn explain(&mut self, pod: PodId, detail: Detail) -> (Decision, DecisionRecord) {
-        self.ask(pod, |scheduler, decision| {
+        self.explain_with(pod, detail, &mut NoHooks)
+    }
+
+    /// The same with external plugins.
+    pub fn explain_with(
+        &mut self,
+        pod: PodId,
+        detail: Detail,
+        hooks: &mut impl Hooks,
+    ) -> (Decision, DecisionRecord) {
+        self.ask(pod, hooks, |scheduler, decision| {
             scheduler.record(decision, detail)
         })
     }
 
     /// Decides on a pod as if it had no node, looks at the result, and leaves no trace.
-    fn ask<T>(&mut self, pod: PodId, look: impl FnOnce(&Self, &Decision) -> T) -> (Decision, T) {
+    fn ask<T>(
+        &mut self,
+        pod: PodId,
+        hooks: &mut impl Hooks,
+        look: impl FnOnce(&Self, &Decision) -> T,
+    ) -> (Decision, T) {
         let (start, random) = (self.start, self.random);
         let bound = self.cluster.lift(pod);
         self.cluster.preview_snapshot();
-        let decision = self.decide(pod);
+        let decision = self.decide(pod, hooks);
         let seen = look(self, &decision);
         self.cluster.order.end_preview();
         if let Some(bound) = bound {
@@ -389,7 +429,7 @@ impl Scheduler {
         self.queue_again(pod);
     }
 
-    fn decide(&mut self, pod: PodId) -> Decision {
+    fn decide(&mut self, pod: PodId, hooks: &mut impl Hooks) -> Decision {
         let Some(row) = self.cluster.pod(pod).copied() else {
             return Decision::failed(pod, AttemptError::NoPod);
         };
@@ -397,7 +437,7 @@ impl Scheduler {
         let mut decision = Decision::new(pod, class.profile);
         self.preemption.clear();
         self.scratch.begin(&self.cluster);
-        decision.outcome = match self.attempt(row) {
+        decision.outcome = match self.attempt(row, hooks) {
             Ok(Found {
                 row,
                 feasible,
@@ -429,7 +469,7 @@ impl Scheduler {
         None
     }
 
-    fn attempt(&mut self, row: PodRow) -> Result<Found, Outcome> {
+    fn attempt(&mut self, row: PodRow, hooks: &mut impl Hooks) -> Result<Found, Outcome> {
         let class = *self.cluster.class(row.class).class;
         if let Some(outcome) = self.held(&class) {
             return Err(outcome);
@@ -449,12 +489,15 @@ impl Scheduler {
             return Err(Outcome::Error(AttemptError::NoProfile));
         };
         let attempt = Attempt::new(&self.cluster, plan, &row, slot);
+        let rows = self.cluster.nodes.len();
+        let mut outside = Outside::new(hooks, &self.externals, rows, row.class);
         let found = cycle::decide(
             attempt,
             self.policy,
             &mut self.start,
             &mut self.random,
             &mut self.scratch,
+            &mut outside,
         )
         .map_err(Outcome::Error)?;
         self.rotate(found);
@@ -483,28 +526,6 @@ impl Scheduler {
         let rows = self.cluster.nodes.iter().enumerate();
         rows.filter(|(_, node)| node.state == NodeState::Present)
             .map(|(row, _)| NodeId::from_index(row))
-    }
-
-    /// A node as the scheduler sees it. An id that no node ever had gives one without a name and
-    /// without resources.
-    pub fn node(&self, node: NodeId) -> NodeView<'_> {
-        let mut view = NodeView {
-            name: "",
-            pods: 0,
-            pods_allocatable: 0,
-            unschedulable: false,
-            scheduler: self,
-            row: None,
-        };
-        if let Some(entry) = self.cluster.nodes.get(node.index()) {
-            let (block, lane) = self.cluster.block(node.index());
-            view.name = self.cluster.node_name(node.index());
-            view.pods = *block.pods.at(lane);
-            view.pods_allocatable = *block.pods_allocatable.at(lane);
-            view.unschedulable = entry.unschedulable;
-            view.row = Some(node.index());
-        }
-        view
     }
 
     /// Pods, in the order of their rows.
@@ -543,46 +564,5 @@ impl Scheduler {
     /// What the scheduler was made with.
     pub fn capacities(&self) -> &Capacities {
         &self.cluster.capacities
-    }
-}
-
-/// A node as the scheduler sees it.
-#[derive(Clone, Copy)]
-pub struct NodeView<'a> {
-    pub name: &'a str,
-    /// Pods bound to it or assumed on it.
-    pub pods: u32,
-    pub pods_allocatable: i64,
-    pub unschedulable: bool,
-    scheduler: &'a Scheduler,
-    row: Option<usize>,
-}
-
-impl<'a> NodeView<'a> {
-    /// (resource name, requested, allocatable) of each resource that the node has or its pods ask
-    /// for; cpu in milli-cores, all else in whole units; cpu, memory and ephemeral-storage first.
-    pub fn resources(&self) -> impl Iterator<Item = (&'a str, i128, i64)> + 'a {
-        let cluster = &self.scheduler.cluster;
-        let amounts = self.row.into_iter().flat_map(move |row| {
-            let (block, lane) = cluster.block(row);
-            let columns = block.requested.iter().zip(&block.allocatable);
-            let main = ["cpu", "memory", "ephemeral-storage"]
-                .into_iter()
-                .zip(columns)
-                .map(move |(name, (requested, allocatable))| {
-                    (name, *requested.at(lane), *allocatable.at(lane))
-                });
-            let scalars = cluster.resources.ids().map(move |id| {
-                (
-                    cluster.texts.text(cluster.resources.name(id)),
-                    cluster.resources.requested(id, row),
-                    cluster.resources.allocatable(id, row),
-                )
-            });
-            main.chain(scalars)
-        });
-        amounts.filter(|(name, requested, allocatable)| {
-            *requested != 0 || *allocatable != 0 || matches!(*name, "cpu" | "memory")
-        })
     }
 }

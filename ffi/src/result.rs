@@ -15,13 +15,13 @@ pub enum berth_result_t {
     BERTH_RESULT_NULL_POINTER = 1,
     /// A pointer is not aligned for its type, or a length is beyond what memory can hold.
     BERTH_RESULT_BAD_POINTER = 2,
-    /// A struct's size is smaller than that of its first version: it was not set.
+    /// A struct's size was not set, or it sets a field that this version of the library lacks.
     BERTH_RESULT_BAD_SIZE = 3,
     /// A number is none of its enumeration, or an id is that of nothing.
     BERTH_RESULT_BAD_VALUE = 4,
     /// A string is not UTF-8.
     BERTH_RESULT_BAD_UTF8 = 5,
-    /// The handle is none, or was destroyed. Not detected once a new one has its address.
+    /// The handle is none, or was destroyed.
     BERTH_RESULT_BAD_HANDLE = 6,
     /// Another thread is using the handle.
     BERTH_RESULT_BUSY = 7,
@@ -39,6 +39,10 @@ pub enum berth_result_t {
     BERTH_RESULT_NOT_FOUND = 13,
     /// A buffer is too small. The size that is needed was written.
     BERTH_RESULT_SMALL_BUFFER = 14,
+    /// The program's header has another BERTH_ABI_VERSION than the library.
+    BERTH_RESULT_BAD_VERSION = 15,
+    /// The call does not fit the present state: there is no fork to end, no binding to hear of.
+    BERTH_RESULT_BAD_STATE = 16,
 }
 
 /// A result other than OK, and why in words.
@@ -68,14 +72,24 @@ impl From<CreateError> for Failure {
 impl From<IntakeError> for Failure {
     fn from(error: IntakeError) -> Self {
         let result = match &error {
-            IntakeError::Apply { error, .. } => match error {
-                ApplyError::Capacity(_) => berth_result_t::BERTH_RESULT_CAPACITY,
-                ApplyError::AlreadyExists => berth_result_t::BERTH_RESULT_ALREADY_EXISTS,
-                ApplyError::NotFound => berth_result_t::BERTH_RESULT_NOT_FOUND,
-                _ => berth_result_t::BERTH_RESULT_BAD_OBJECT,
-            },
+            IntakeError::Apply { error, .. } => applied(error),
             _ => berth_result_t::BERTH_RESULT_BAD_OBJECT,
         };
         Self::new(result, error)
+    }
+}
+
+impl From<ApplyError> for Failure {
+    fn from(error: ApplyError) -> Self {
+        Self::new(applied(&error), error)
+    }
+}
+
+const fn applied(error: &ApplyError) -> berth_result_t {
+    match error {
+        ApplyError::Capacity(_) => berth_result_t::BERTH_RESULT_CAPACITY,
+        ApplyError::AlreadyExists => berth_result_t::BERTH_RESULT_ALREADY_EXISTS,
+        ApplyError::NotFound => berth_result_t::BERTH_RESULT_NOT_FOUND,
+        _ => berth_result_t::BERTH_RESULT_BAD_OBJECT,
     }
 }

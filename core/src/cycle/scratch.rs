@@ -1,6 +1,7 @@
 //! Room for one attempt, taken once: node sets, score columns, domain sums.
 
 use super::Attempt;
+use super::external::ExternalScratch;
 use crate::capacity::{bytes_of, sum};
 use crate::cluster::Cluster;
 use crate::fixed_vec::FixedVec;
@@ -114,6 +115,7 @@ pub(crate) struct Scratch {
     pub(crate) row_sums: DomainSums,
     /// Topology keys that the running plugin needs, by id.
     pub(crate) keys: Vec<bool>,
+    pub(crate) external: ExternalScratch,
 }
 
 /// Plugins with a column in [`Scratch::scores`].
@@ -156,6 +158,7 @@ impl Scratch {
             domains: DomainSums::new(domains),
             row_sums: DomainSums::new(rows),
             keys: filled(keys, false),
+            external: ExternalScratch::new(rows),
         }
     }
 
@@ -169,6 +172,7 @@ impl Scratch {
             bytes_of::<(u32, Lacks)>(rows),
             bytes_of::<[u64; 2]>(domains.saturating_add(rows)),
             bytes_of::<bool>(keys),
+            ExternalScratch::bytes(rows),
         ])
     }
 
@@ -186,6 +190,7 @@ impl Scratch {
         self.list.clear();
         self.totals.clear();
         self.columns = [Column::Absent; Plugin::COUNT];
+        self.external.clear();
     }
 
     /// Refuses the nodes of `set` that are still alive.
@@ -256,6 +261,7 @@ impl Scratch {
                 *refused &= searched;
             }
         }
+        self.external.keep(&self.searched);
     }
 
     /// The plugin's column of scores, by row.

@@ -1,12 +1,13 @@
 //! What is there, and what the last attempt found of it.
 
-use super::Scheduler;
+use super::{ApplyError, Scheduler};
 use crate::class::flag;
 use crate::cluster::owner::ObjectKind;
 use crate::cluster::{NodeState, PodState};
 use crate::decision::{Decision, Outcome};
-use crate::id::{NodeId, PodId};
-use crate::object::Object;
+use crate::id::{ClassId, NodeId, PodId};
+use crate::object::{Object, Pod};
+use crate::table::Table;
 
 impl Scheduler {
     /// Whether the id is that of a pod. It is no more once the pod is removed, until another pod
@@ -33,9 +34,57 @@ impl Scheduler {
         })
     }
 
+    /// The class of a pod: equal for pods that are equal in all that decides their placement. It may
+    /// become another's once no pod is of it, unless it is [held](Self::create_class).
+    pub fn class_of(&self, pod: PodId) -> Option<ClassId> {
+        self.cluster.pod(pod).map(|row| row.class)
+    }
+
+    /// The class that a pod like this one has, held until [`release_class`](Self::release_class) as
+    /// often as it was asked for. No pod is added.
+    ///
+    /// # Errors
+    /// A selector that does not parse, or a full table; nothing is changed.
+    pub fn create_class(&mut self, pod: &Pod) -> Result<ClassId, ApplyError> {
+        self.cluster.intern_class(pod)
+    }
+
+    /// Gives back a class that [`create_class`](Self::create_class) gave, once for each time.
+    pub fn release_class(&mut self, class: ClassId) {
+        self.cluster.release_class(class);
+    }
+
+    /// Whether the pod is counted on a node that it is not yet known to be bound to.
+    pub fn is_assumed(&self, pod: PodId) -> bool {
+        let row = self.cluster.pod(pod);
+        row.is_some_and(|row| row.state == PodState::Assumed)
+    }
+
     /// Rows of the node table in use: one more than the largest id of a node.
     pub fn node_rows(&self) -> usize {
         self.cluster.nodes.len()
+    }
+
+    /// A node as the scheduler sees it. An id that no node ever had gives one without a name and
+    /// without resources.
+    pub fn node(&self, node: NodeId) -> NodeView<'_> {
+        let mut view = NodeView {
+            name: "",
+            pods: 0,
+            pods_allocatable: 0,
+            unschedulable: false,
+            scheduler: self,
+            row: None,
+        };
+        if let Some(entry) = self.cluster.nodes.get(node.index()) {
+            let (block, lane) = self.cluster.block(node.index());
+            view.name = self.cluster.node_name(node.index());
+            view.pods = *block.pods.at(lane);
+            view.pods_allocatable = *block.pods_allocatable.at(lane);
+            view.unschedulable = entry.unschedulable;
+            view.row = Some(node.index());
+        }
+        view
     }
 
     /// Feasible nodes of the last attempt or evaluation, which must be the one that gave
@@ -70,6 +119,47 @@ impl Scheduler {
         kind.is_none_or(|kind| {
             self.cluster
                 .has_object(kind, &metadata.namespace, &metadata.name)
+        })
+    }
+}
+
+/// A node as the scheduler sees it.
+#[derive(Clone, Copy)]
+pub struct NodeView<'a> {
+    pub name: &'a str,
+    /// Pods bound to it or assumed on it.
+    pub pods: u32,
+    pub pods_allocatable: i64,
+    pub unschedulable: bool,
+    scheduler: &'a Scheduler,
+    row: Option<usize>,
+}
+
+impl<'a> NodeView<'a> {
+    /// (resource name, requested, allocatable) of each resource that the node has or its pods ask
+    /// for; cpu in milli-cores, all else in whole units; cpu, memory and ephemeral-storage first.
+    pub fn resources(&self) -> impl Iterator<Item = (&'a str, i128, i64)> + 'a {
+        let cluster = &self.scheduler.cluster;
+        let amounts = self.row.into_iter().flat_map(move |row| {
+            let (block, lane) = cluster.block(row);
+            let columns = block.requested.iter().zip(&block.allocatable);
+            let main = ["cpu", "memory", "ephemeral-storage"]
+                .into_iter()
+                .zip(columns)
+                .map(move |(name, (requested, allocatable))| {
+                    (name, *requested.at(lane), *allocatable.at(lane))
+                });
+            let scalars = cluster.resources.ids().map(move |id| {
+                (
+                    cluster.texts.text(cluster.resources.name(id)),
+                    cluster.resources.requested(id, row),
+                    cluster.resources.allocatable(id, row),
+                )
+            });
+            main.chain(scalars)
+        });
+        amounts.filter(|(name, requested, allocatable)| {
+            *requested != 0 || *allocatable != 0 || matches!(*name, "cpu" | "memory")
         })
     }
 }

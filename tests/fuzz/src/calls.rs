@@ -1,11 +1,12 @@
 //! Sequences of C calls: a result for each, and nothing changed where it is not OK.
 
 use berth::{
-    BERTH_CHANGE_ADDED, BERTH_CHANGE_DELETED, BERTH_CHANGE_MODIFIED, berth_apply_json,
-    berth_counts_t, berth_decision_t, berth_evaluate, berth_explain_json, berth_find_node,
-    berth_find_pod, berth_last_error, berth_load_json, berth_loaded_t, berth_node_name,
-    berth_notes, berth_options_t, berth_result_t, berth_schedule_pod, berth_scheduler_create,
-    berth_scheduler_destroy, berth_scheduler_t, berth_state_hash,
+    BERTH_ABI_VERSION, BERTH_CHANGE_ADDED, BERTH_CHANGE_DELETED, BERTH_CHANGE_MODIFIED,
+    berth_apply_json, berth_capacities_t, berth_counts_t, berth_decision_t, berth_evaluate,
+    berth_explain_json, berth_find_node, berth_find_pod, berth_last_error, berth_load_json,
+    berth_loaded_t, berth_node_name, berth_notes, berth_options_t, berth_result_t,
+    berth_schedule_pod, berth_scheduler_create, berth_scheduler_destroy, berth_scheduler_t,
+    berth_state_hash,
 };
 use std::ffi::c_char;
 use std::ptr::{null, null_mut};
@@ -37,14 +38,19 @@ struct Calls(*mut berth_scheduler_t);
 
 impl Calls {
     fn new(config: Option<&str>) -> Option<Self> {
+        // SAFETY: all zeros is a value of every struct of the ABI.
+        let mut capacities: berth_capacities_t = unsafe { std::mem::zeroed() };
+        capacities.size = size_of::<berth_capacities_t>();
+        (capacities.nodes, capacities.pods) = (8, 16);
         let options = berth_options_t {
             size: size_of::<berth_options_t>(),
             fidelity: 0,
             ties: 0,
             node_search: 0,
             seed: 0,
-            nodes: 8,
-            pods: 16,
+            abi_version: BERTH_ABI_VERSION,
+            preemption: 0,
+            capacities: &raw const capacities,
         };
         let (config, length) = config.map_or((null(), 0), |text| (text.as_ptr(), text.len()));
         let mut handle = null_mut();
@@ -175,13 +181,9 @@ impl Calls {
     }
 
     fn schedule(&self, pod: u32) -> berth_result_t {
-        let mut decision = berth_decision_t {
-            size: size_of::<berth_decision_t>(),
-            outcome: 0,
-            node: 0,
-            feasible: 0,
-            evaluated: 0,
-        };
+        // SAFETY: all zeros is a value of every struct of the ABI.
+        let mut decision: berth_decision_t = unsafe { std::mem::zeroed() };
+        decision.size = size_of::<berth_decision_t>();
         // SAFETY: the handle is alive, the struct has its size.
         unsafe { berth_schedule_pod(self.0, pod, &raw mut decision) }
     }
