@@ -1181,7 +1181,7 @@ berth_result_t berth_capacities_default(berth_capacities_t *out_capacities);
  * aside; each fork takes as much again until it ends.
  *
  * @param capacities the caller's; NULL for the default
- * @param out_bytes  the bytes, written also with BERTH_RESULT_CAPACITY
+ * @param out_bytes  the bytes
  *
  * From any thread. BERTH_RESULT_NULL_POINTER, BAD_POINTER, BAD_SIZE, CAPACITY (more than a scheduler
  * may take), PANIC.
@@ -1313,6 +1313,20 @@ berth_result_t berth_node_upsert(berth_scheduler_t *scheduler,
  * kept events), BAD_HANDLE, BUSY, PANIC.
  */
 berth_result_t berth_node_remove(berth_scheduler_t *scheduler, berth_node_id_t node);
+
+/**
+ * The nodes there are, ascending.
+ *
+ * @param out_nodes      the caller's; NULL with length 0 to ask for the number
+ * @param out_count      nodes there are, written also with BERTH_RESULT_SMALL_BUFFER
+ *
+ * One thread at a time. BERTH_RESULT_NULL_POINTER, BAD_POINTER, SMALL_BUFFER, BAD_HANDLE, BUSY,
+ * PANIC.
+ */
+berth_result_t berth_node_list(berth_scheduler_t *scheduler,
+                               berth_node_id_t *out_nodes,
+                               size_t nodes_length,
+                               size_t *out_count);
 
 /**
  * The name of a node.
@@ -1465,6 +1479,29 @@ berth_result_t berth_pod_upsert(berth_scheduler_t *scheduler,
 berth_result_t berth_pod_remove(berth_scheduler_t *scheduler, berth_pod_id_t pod);
 
 /**
+ * Takes back a pod's place: it waits again, and is in the queue. Of a pod that runs this is a
+ * what-if, as its next update brings it back to its node.
+ *
+ * One thread at a time. BERTH_RESULT_NULL_POINTER, BAD_VALUE (no pod has the id), BAD_STATE (it has
+ * no place), BAD_HANDLE, BUSY, PANIC.
+ */
+berth_result_t berth_pod_forget(berth_scheduler_t *scheduler, berth_pod_id_t pod);
+
+/**
+ * The pods there are, ascending: bound, assumed, waiting.
+ *
+ * @param out_pods       the caller's; NULL with length 0 to ask for the number
+ * @param out_count      pods there are, written also with BERTH_RESULT_SMALL_BUFFER
+ *
+ * One thread at a time. BERTH_RESULT_NULL_POINTER, BAD_POINTER, SMALL_BUFFER, BAD_HANDLE, BUSY,
+ * PANIC.
+ */
+berth_result_t berth_pod_list(berth_scheduler_t *scheduler,
+                              berth_pod_id_t *out_pods,
+                              size_t pods_length,
+                              size_t *out_count);
+
+/**
  * `NAMESPACE/NAME` of a pod.
  *
  * @param buffer         the caller's, for UTF-8 without a terminator; NULL with length 0 to ask
@@ -1551,7 +1588,9 @@ berth_result_t berth_last_error(const berth_scheduler_t *scheduler,
 
 /**
  * Hash of all objects and placements: the same for the same content on every machine, whatever
- * the history that led to it.
+ * the history that led to it. The queue and the time are not part of it.
+ *
+ * @param out_hash   the hash
  *
  * One thread at a time. BERTH_RESULT_NULL_POINTER, BAD_POINTER, BAD_HANDLE, BUSY, PANIC.
  */

@@ -189,7 +189,7 @@ pub unsafe extern "C" fn berth_capacities_default(
 /// aside; each fork takes as much again until it ends.
 ///
 /// @param capacities the caller's; NULL for the default
-/// @param out_bytes  the bytes, written also with BERTH_RESULT_CAPACITY
+/// @param out_bytes  the bytes
 ///
 /// From any thread. BERTH_RESULT_NULL_POINTER, BAD_POINTER, BAD_SIZE, CAPACITY (more than a scheduler
 /// may take), PANIC.
@@ -207,7 +207,8 @@ pub unsafe extern "C" fn berth_memory_needed(
         out.check("out_bytes")?;
         let given = capacities.read()?;
         let whole = given.map_or_else(Capacities::default, |given| given.whole());
+        whole.check()?;
         out.write(whole.bytes());
-        Ok(whole.check()?)
+        Ok(())
     })
 }

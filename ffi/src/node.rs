@@ -2,6 +2,7 @@
 
 use crate::boundary::{self, berth_scheduler_t};
 use crate::object::{berth_node_id_t, id_of, unknown};
+use crate::pod::list;
 use crate::pointer::{Buffer, Out, Versioned, borrow};
 use crate::result::{Failure, berth_result_t};
 use crate::scheduler::bad_value;
@@ -258,6 +259,31 @@ pub unsafe extern "C" fn berth_node_remove(
         let object = Object::Node(Box::new(gone));
         state.intake.put(Change::Deleted, object)?;
         Ok(())
+    })
+}
+
+/// The nodes there are, ascending.
+///
+/// @param out_nodes      the caller's; NULL with length 0 to ask for the number
+/// @param out_count      nodes there are, written also with BERTH_RESULT_SMALL_BUFFER
+///
+/// One thread at a time. BERTH_RESULT_NULL_POINTER, BAD_POINTER, SMALL_BUFFER, BAD_HANDLE, BUSY,
+/// PANIC.
+///
+/// # Safety
+/// Pointers are NULL or valid as described.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn berth_node_list(
+    scheduler: *mut berth_scheduler_t,
+    out_nodes: *mut berth_node_id_t,
+    nodes_length: usize,
+    out_count: *mut usize,
+) -> berth_result_t {
+    let mut nodes: Buffer<'_, u32> = borrow!(Buffer(out_nodes, nodes_length));
+    let mut out_count: Out<'_, usize> = borrow!(Out(out_count));
+    boundary::enter(scheduler, |state| {
+        let ids = state.intake.scheduler().nodes();
+        list(&mut nodes, "out_nodes", &mut out_count, ids.map(|id| id.0))
     })
 }
 

@@ -2,6 +2,7 @@
 
 use crate::boundary::{self, State, berth_scheduler_t};
 use crate::class::berth_class_id_t;
+use crate::decision::check_room;
 use crate::node::flag;
 use crate::object::{BERTH_ID_NONE, berth_node_id_t, berth_pod_id_t, id_of, unknown};
 use crate::pointer::{Buffer, Out, Versioned, borrow};
@@ -113,6 +114,74 @@ pub unsafe extern "C" fn berth_pod_remove(
         state.intake.put(Change::Deleted, object)?;
         Ok(())
     })
+}
+
+/// Takes back a pod's place: it waits again, and is in the queue. Of a pod that runs this is a
+/// what-if, as its next update brings it back to its node.
+///
+/// One thread at a time. BERTH_RESULT_NULL_POINTER, BAD_VALUE (no pod has the id), BAD_STATE (it has
+/// no place), BAD_HANDLE, BUSY, PANIC.
+///
+/// # Safety
+/// None is asked for: a handle that is none is found out.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn berth_pod_forget(
+    scheduler: *mut berth_scheduler_t,
+    pod: berth_pod_id_t,
+) -> berth_result_t {
+    boundary::enter(scheduler, |state| {
+        let id = known(state, pod)?;
+        let scheduler = state.intake.scheduler_mut();
+        if scheduler.waits(id) {
+            let text = format_args!("pod {pod} has no place to forget");
+            return Err(Failure::new(berth_result_t::BERTH_RESULT_BAD_STATE, text));
+        }
+        scheduler.forget(id);
+        Ok(())
+    })
+}
+
+/// The pods there are, ascending: bound, assumed, waiting.
+///
+/// @param out_pods       the caller's; NULL with length 0 to ask for the number
+/// @param out_count      pods there are, written also with BERTH_RESULT_SMALL_BUFFER
+///
+/// One thread at a time. BERTH_RESULT_NULL_POINTER, BAD_POINTER, SMALL_BUFFER, BAD_HANDLE, BUSY,
+/// PANIC.
+///
+/// # Safety
+/// Pointers are NULL or valid as described.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn berth_pod_list(
+    scheduler: *mut berth_scheduler_t,
+    out_pods: *mut berth_pod_id_t,
+    pods_length: usize,
+    out_count: *mut usize,
+) -> berth_result_t {
+    let mut pods: Buffer<'_, u32> = borrow!(Buffer(out_pods, pods_length));
+    let mut out_count: Out<'_, usize> = borrow!(Out(out_count));
+    boundary::enter(scheduler, |state| {
+        let ids = state.intake.scheduler().pods();
+        list(&mut pods, "out_pods", &mut out_count, ids.map(|id| id.0))
+    })
+}
+
+/// Hands out ids, and how many there are.
+pub(crate) fn list(
+    buffer: &mut Buffer<'_, u32>,
+    name: &str,
+    out_count: &mut Out<'_, usize>,
+    ids: impl Iterator<Item = u32>,
+) -> Result<(), Failure> {
+    buffer.check(name)?;
+    out_count.check("out_count")?;
+    let ids: Vec<u32> = ids.collect();
+    out_count.write(ids.len());
+    check_room(buffer, name, ids.len())?;
+    for (place, id) in ids.into_iter().enumerate() {
+        buffer.write(place, id);
+    }
+    Ok(())
 }
 
 /// `NAMESPACE/NAME` of a pod.

@@ -5,7 +5,9 @@ use crate::pointer::borrow;
 use crate::result::berth_result_t;
 
 /// Hash of all objects and placements: the same for the same content on every machine, whatever
-/// the history that led to it.
+/// the history that led to it. The queue and the time are not part of it.
+///
+/// @param out_hash   the hash
 ///
 /// One thread at a time. BERTH_RESULT_NULL_POINTER, BAD_POINTER, BAD_HANDLE, BUSY, PANIC.
 ///

@@ -1,4 +1,5 @@
 //! `include/berth.h` as its functions, structs and comments.
+#![allow(dead_code, reason = "each suite uses a part of it")]
 
 use std::fs;
 use std::path::Path;
