@@ -35,8 +35,9 @@ pub struct State {
 /// The handles that are not destroyed. What C holds is a number in the form of a pointer, given once
 /// and never again: it is looked up here, and no pointer is followed.
 static LIVE: RwLock<BTreeMap<usize, Arc<berth_scheduler_t>>> = RwLock::new(BTreeMap::new());
-/// The next handle: below it there were others, and no object has so low an address.
-static NEXT: AtomicUsize = AtomicUsize::new(0x10);
+/// The next handle. The first is where no object is, and too large for what a runtime such as Go takes
+/// for a pointer that cannot be.
+static NEXT: AtomicUsize = AtomicUsize::new(0x1_0000);
 
 thread_local! {
     /// Why this thread's last failed create did.
