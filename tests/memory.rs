@@ -9,6 +9,7 @@ use berth_test_support::generate::world::{Step, World};
 use berth_test_support::generate::{Case, case, large_case};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
+use serde_json::json;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
 
@@ -28,6 +29,8 @@ fn memory_is_stated_before_it_is_taken_and_taken_once() {
     ] {
         the_memory_taken_is_the_memory_stated(capacities);
     }
+
+    a_row_that_changes_hands_without_a_decision_stays_listed_once();
 
     let mut runner = TestRunner::deterministic();
     let mut counted = Counted::default();
@@ -71,6 +74,31 @@ fn the_memory_taken_is_the_memory_stated(capacities: Capacities) {
     let change = region.change();
     let kept = change.bytes_allocated.abs_diff(change.bytes_deallocated);
     assert!(kept as u64 <= allowance, "{kept} bytes kept by a rollback");
+}
+
+/// Rows whose image counts are to be copied are kept in a list until the next decision.
+fn a_row_that_changes_hands_without_a_decision_stays_listed_once() {
+    let config = configuration(&[ProfileRecipe::default()]);
+    let scheduler = Scheduler::new(&config, Options::default(), Capacities::for_size(1, 1));
+    let mut scheduler = scheduler.unwrap_or_else(|error| panic!("{error}"));
+    let image = json!({"names": ["registry.example/app:1"], "sizeBytes": 1});
+    for number in 0..200 {
+        let name = format!("n{number}");
+        let node = json!({"metadata": {"name": name}, "status": {"images": [image]}});
+        let node = serde_json::from_value(node).expect("a node");
+        let object = Object::Node(Box::new(node));
+        let region = Region::new(ALLOCATOR);
+        for change in [Change::Added, Change::Deleted] {
+            let applied = scheduler.apply(change, &object);
+            assert!(applied.is_ok(), "{applied:?}");
+        }
+        let change = region.change();
+        assert_eq!(
+            (change.allocations, change.reallocations),
+            (0, 0),
+            "n{number}"
+        );
+    }
 }
 
 #[derive(Debug, Default)]

@@ -33,6 +33,7 @@ pub(crate) const KEPT: [Plugin; 6] = [
 
 /// A node of the heap.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "state-file", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Scored {
     pub(crate) row: u32,
     pub(crate) total: i64,
@@ -42,6 +43,7 @@ pub(crate) struct Scored {
 
 /// Whose scores are kept.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "state-file", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Owner {
     /// Held as long as the heap is kept.
     pub(crate) class: ClassId,

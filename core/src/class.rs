@@ -12,6 +12,8 @@ pub(crate) use compile::{
 use crate::fixed_vec::FixedVec;
 use crate::id::{ProfileId, ResourceId, TextId};
 use crate::intern::{Records, Word, amount, word_text};
+#[cfg(feature = "state-file")]
+use crate::selector;
 use crate::selector::LabelsView;
 use crate::table::{Table, Vacant};
 
@@ -309,4 +311,42 @@ impl Classes {
             words: self.records.words(id.0),
         }
     }
+}
+
+/// Whether the words have the shape of a class record whose resources are below `resources`; for
+/// those of a state file.
+#[cfg(feature = "state-file")]
+pub(crate) fn is_whole(words: &[Word], resources: usize) -> bool {
+    let is_text = |word: &Word| word_text(*word).is_some();
+    let mut rest = words;
+    for section in Section::ALL {
+        let Some((part, after)) = selector::split_item(rest) else {
+            return false;
+        };
+        rest = after;
+        let texts = |size: usize| part.len().is_multiple_of(size) && part.iter().all(is_text);
+        let right = match section {
+            Section::Head => part.len() == 8 && part.iter().take(2).all(is_text),
+            Section::Amounts => part.len() == 3 * 11,
+            Section::Labels => selector::is_sorted(part),
+            Section::NodeSelector => texts(2),
+            Section::Images => texts(1),
+            Section::Tolerations => part.len().is_multiple_of(4),
+            Section::Ports => part.len().is_multiple_of(3),
+            Section::Scalars => {
+                let mut ids = part.iter().step_by(10);
+                part.len().is_multiple_of(10) && ids.all(|id| (*id as usize) < resources)
+            }
+            _ => {
+                selector::items(part)
+                    .map(|item| item.len().saturating_add(1))
+                    .sum::<usize>()
+                    == part.len()
+            }
+        };
+        if !right {
+            return false;
+        }
+    }
+    rest.is_empty()
 }

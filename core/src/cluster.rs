@@ -17,6 +17,8 @@ pub(crate) mod owner;
 mod pods;
 mod profiles;
 mod resource;
+#[cfg(feature = "state-file")]
+pub(crate) mod saved;
 pub(crate) mod term;
 mod terms;
 pub(crate) mod topology;

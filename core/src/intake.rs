@@ -10,11 +10,15 @@ mod change;
 mod error;
 mod fork;
 mod load;
+#[cfg(feature = "state-file")]
+mod saved;
 mod size;
 
 pub use change::{Applied, ObjectId};
 pub use error::{Fault, IntakeError};
 pub use load::{Loaded, MADE_PODS_MAX};
+#[cfg(feature = "state-file")]
+pub(crate) use saved::SavedIntake;
 pub use size::{NODES_MAX, PODS_MAX, Size};
 
 use crate::capacity::Capacities;
@@ -111,16 +115,25 @@ impl Intake {
         &mut self.scheduler
     }
 
+    /// Pods, in the order in which they came.
+    pub fn arrived(&self) -> Vec<PodId> {
+        let mut pods: Vec<PodId> = self.scheduler.pods().collect();
+        pods.sort_by_key(|pod| self.arrivals.get(pod).copied());
+        pods
+    }
+
     /// Pods that wait for a node and have a profile, by priority, then in the order in which they
     /// came.
     pub fn queue(&self) -> Vec<PodId> {
-        let waits = |pod: &PodId| self.scheduler.waits(*pod);
-        let mut queue: Vec<PodId> = self.scheduler.pods().filter(waits).collect();
-        queue.sort_by_key(|pod| {
-            let arrival = self.arrivals.get(pod).copied();
-            (Reverse(self.scheduler.priority(*pod)), arrival)
-        });
+        let mut queue = self.arrived();
+        queue.retain(|pod| self.scheduler.waits(*pod));
+        queue.sort_by_key(|pod| Reverse(self.scheduler.priority(*pod)));
         queue
+    }
+
+    /// Priority classes, runtime classes and limit ranges, by which pods are completed.
+    pub fn completing(&self) -> impl Iterator<Item = &Object> {
+        self.completing.values()
     }
 
     /// Judges a pod on every node, whatever the node search is otherwise; see

@@ -101,6 +101,25 @@ impl Texts {
         self.0.release(id.0, |_| ());
     }
 
+    /// Every text at its id; `None` where there is none.
+    #[cfg(feature = "state-file")]
+    pub(crate) fn saved(&self) -> impl Iterator<Item = Option<&str>> {
+        let text = |bytes| core::str::from_utf8(bytes).unwrap_or_default();
+        self.0.saved().map(move |bytes| bytes.map(text))
+    }
+
+    /// Puts the next text into a table that is being filled, held once. `false`: it is there already.
+    #[cfg(feature = "state-file")]
+    pub(crate) fn restore(&mut self, text: Option<&str>) -> Result<bool, CapacityExceeded> {
+        self.0.restore(text.map(str::as_bytes))
+    }
+
+    /// Whether a text has this id.
+    #[cfg(feature = "state-file")]
+    pub(crate) fn contains(&self, id: TextId) -> bool {
+        self.0.references(id.0) > 0
+    }
+
     /// Texts in use.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
@@ -147,6 +166,19 @@ impl Records {
     /// Returns whether it went.
     pub(crate) fn release(&mut self, id: u32, texts: &mut Texts) -> bool {
         self.0.release(id, |words| release_texts(words, texts))
+    }
+
+    /// Every record at its id; `None` where there is none.
+    #[cfg(feature = "state-file")]
+    pub(crate) fn saved(&self) -> impl Iterator<Item = Option<&[Word]>> {
+        self.0.saved()
+    }
+
+    /// Puts the next record into a table that is being filled, held once; it takes over the caller's
+    /// references to its texts. `false`: it is there already.
+    #[cfg(feature = "state-file")]
+    pub(crate) fn restore(&mut self, words: Option<&[Word]>) -> Result<bool, CapacityExceeded> {
+        self.0.restore(words)
     }
 
     /// Ids that may be in use are below this.

@@ -111,6 +111,8 @@ pub mod requests;
 mod scheduler;
 #[cfg(feature = "objects")]
 mod selector;
+#[cfg(feature = "state-file")]
+mod state_file;
 #[cfg(feature = "objects")]
 mod table;
 #[cfg(feature = "objects")]
@@ -121,6 +123,8 @@ pub use node_set::NodeSet;
 #[cfg(feature = "planted-bugs")]
 pub use planted::{Bug, plant};
 pub use quantity::Quantity;
+#[cfg(feature = "state-file")]
+pub use state_file::{StateError, VERSION as STATE_VERSION};
 #[cfg(feature = "objects")]
 pub use {
     capacity::{BYTES_MAX, Capacities, CapacityExceeded, TOPOLOGY_KEYS_MAX},

@@ -81,6 +81,7 @@ macro_rules! plugins {
     ($($name:ident $weight:literal [$($point:ident)*];)+) => {
         /// A plugin of the default profile, under upstream's name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "state-file", derive(serde::Serialize, serde::Deserialize))]
         #[repr(u8)]
         pub enum Plugin {
             $(#[doc = concat!("`", stringify!($name), "`.")] $name),+

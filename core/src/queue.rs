@@ -21,6 +21,8 @@ pub(crate) mod hint;
 mod item;
 mod nominator;
 mod plugin_set;
+#[cfg(feature = "state-file")]
+pub(crate) mod saved;
 pub(crate) mod side;
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,9 @@ mod lookup;
 mod loop_hash;
 mod pending;
 mod post_filter;
+#[cfg(feature = "state-file")]
+mod saved;
+mod seen;
 mod timers;
 mod turn;
 
@@ -18,6 +21,8 @@ pub use fork::FORKS_MAX;
 pub use hooks::{Hooks, NoHooks, Permit, Reserve};
 pub use lookup::NodeView;
 pub use pending::QueuePart;
+#[cfg(feature = "state-file")]
+pub(crate) use saved::SavedScheduler;
 
 use crate::batch::Batch;
 use crate::capacity::{Capacities, CapacityExceeded};
@@ -188,6 +193,9 @@ pub struct Scheduler {
     batch: Batch,
     pub(crate) externals: Externals,
     saved: fork::Saved,
+    /// Hash of the profiles.
+    #[cfg(feature = "state-file")]
+    profiles: u64,
 }
 
 impl Scheduler {
@@ -201,9 +209,20 @@ impl Scheduler {
         options: Options,
         capacities: Capacities,
     ) -> Result<Self, CreateError> {
+        Self::make(config, options, capacities, |_| Ok(()))
+    }
+
+    /// A new scheduler whose empty cluster is filled with names before the profiles'.
+    fn make<E: From<CreateError> + From<CapacityExceeded>>(
+        config: &KubeSchedulerConfiguration,
+        options: Options,
+        capacities: Capacities,
+        fill: impl FnOnce(&mut Cluster) -> Result<(), E>,
+    ) -> Result<Self, E> {
         let profiles = config.profiles().map_err(CreateError::Config)?;
         capacities.check()?;
         let mut cluster = Cluster::new(capacities);
+        fill(&mut cluster)?;
         cluster.intern_known()?;
         let mut plans = Vec::with_capacity(profiles.len());
         for profile in &profiles {
@@ -262,6 +281,8 @@ impl Scheduler {
             batch: Batch::new(rows, batching),
             externals: Externals::default(),
             saved: fork::Saved::NONE,
+            #[cfg(feature = "state-file")]
+            profiles: saved::hash_of(&profiles),
         })
     }
 

@@ -411,6 +411,15 @@ pub(crate) fn word_of(texts: &Texts, text: &str) -> Option<Word> {
     texts.find(text).map(text_word)
 }
 
+/// Whether the words are pairs of texts in the order of their keys, each key once.
+#[cfg(feature = "state-file")]
+pub(crate) fn is_sorted(words: &[Word]) -> bool {
+    let (pairs, rest) = words.as_chunks::<2>();
+    let keys = pairs.iter().map(|[key, _]| *key);
+    let texts = words.iter().all(|word| word_text(*word).is_some());
+    rest.is_empty() && texts && keys.is_sorted_by(|a, b| a < b)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

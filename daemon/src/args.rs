@@ -1,6 +1,7 @@
 //! Flags and commands.
 
 use crate::failure::Failure;
+use crate::state::check_name;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -42,7 +43,7 @@ Results go to stdout, notes and errors to stderr.";
 
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
-    /// JSON or YAML file, folder, or `-` for stdin; repeatable
+    /// JSON or YAML file, folder, state file (*.berth), or `-` for stdin; repeatable
     #[arg(
         short,
         long,
@@ -69,6 +70,9 @@ pub struct SimulateArgs {
     /// Tell every attempt, not only each pod's last; needs `-o jsonl`
     #[arg(long, help_heading = "Output")]
     pub attempts: bool,
+    /// Write the cluster as it is at the end to a state file, *.berth, which -f reads
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub save: Option<PathBuf>,
     /// How much each decision carries in json, jsonl and yaml
     #[arg(long, value_enum, default_value_t = Explain::Reasons, value_name = "DETAIL")]
     pub explain: Explain,
@@ -79,7 +83,7 @@ pub struct ExplainArgs {
     /// The pod: NAMESPACE/NAME, or NAME in `default`; a bound pod is judged as if it were not
     #[arg(value_name = "POD")]
     pub pod: String,
-    /// JSON or YAML file, folder, or `-` for stdin; repeatable
+    /// JSON or YAML file, folder, state file (*.berth), or `-` for stdin; repeatable
     #[arg(
         short,
         long,
@@ -250,6 +254,9 @@ pub enum ConfigForm {
 impl SimulateArgs {
     /// Refuses flags that do not go together.
     pub fn check(&self) -> Result<(), Failure> {
+        if let Some(file) = &self.save {
+            check_name(file)?;
+        }
         let message = if self.attempts && self.output.output != Form::Jsonl {
             "--attempts: every attempt is a line of its own; add -o jsonl"
         } else if self.order == Order::Queue {

@@ -20,7 +20,8 @@ pub fn run(args: &ExplainArgs) -> Outcome {
     let mut options = args.rules.options();
     // Every node's verdict is asked for, so a sample is not the default here.
     options.node_search.get_or_insert(NodeSearch::All);
-    let mut scheduler = loaded.build(options)?;
+    let mut intake = loaded.build(options)?;
+    let scheduler = intake.scheduler_mut();
     stopwatch.stage(|timing| &mut timing.build);
 
     let (namespace, name) = args.pod.split_once('/').unwrap_or(("default", &args.pod));

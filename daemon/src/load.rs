@@ -3,14 +3,15 @@
 use crate::args::InputArgs;
 use crate::failure::{Failure, tell, tell_problems};
 use crate::input::{Input, Place, Problem, Problems};
+use crate::state::{self, State};
 use crate::{config, notes};
 use berth_core::id::PodId;
+use berth_core::intake::{Intake, IntakeError};
 use berth_core::object::config::{DEFAULT_SCHEDULER_NAME, KubeSchedulerConfiguration};
 use berth_core::object::input::{InputOptions, Prepared, prepare};
 use berth_core::object::{Object, Pod};
-use berth_core::{
-    ApplyError, Capacities, CapacityExceeded, Change, CreateError, Options, Scheduler,
-};
+use berth_core::{ApplyError, Capacities, CapacityExceeded, CreateError, Options, Scheduler};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// Pods that workloads may make in all: twice what Kubernetes supports in a cluster.
@@ -28,9 +29,12 @@ pub struct Loaded {
     pub skipped: u64,
     /// Whether bad objects were left out.
     pub has_bad: bool,
+    /// What the run starts from.
+    pub state: Option<State>,
 }
 
 /// A pod that is to be placed.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PendingPod {
     pub namespace: String,
     pub name: String,
@@ -43,9 +47,13 @@ impl Loaded {
     /// something is left.
     pub fn read(files: &[PathBuf], args: &InputArgs) -> Result<Self, Failure> {
         let config = config::load(args.config.as_deref())?;
-        let mut input = Input::read(files);
+        let (state, files) = State::among(files, &config)?;
+        let mut input = match &state {
+            Some(_) if files.is_empty() => Input::default(),
+            _ => Input::read(&files),
+        };
         notes::other_kinds(&input.other_kinds);
-        let prepared = prepare_input(&mut input, &config);
+        let prepared = prepare_input(&mut input, &config, state.as_ref());
         let has_bad = !input.problems.is_empty();
         if has_bad {
             let is_empty = prepared.objects.is_empty() && prepared.pending.is_empty();
@@ -57,8 +65,10 @@ impl Loaded {
         for note in &prepared.notes {
             tell("note", note);
         }
-        let pending = prepared.pending.iter().map(|pod| PendingPod::new(pod));
-        let pending = pending.collect();
+        let new = prepared.pending.iter().map(|pod| PendingPod::new(pod));
+        let mut pending = state.as_ref().map_or_else(Vec::new, PendingPod::waiting);
+        let known: BTreeSet<_> = pending.iter().cloned().collect();
+        pending.extend(new.filter(|pod| !known.contains(pod)));
         let mut objects = prepared.objects;
         objects.extend(prepared.pending.into_iter().map(Object::Pod));
         Ok(Self {
@@ -67,11 +77,12 @@ impl Loaded {
             pending,
             skipped: prepared.skipped,
             has_bad,
+            state,
         })
     }
 
-    /// A scheduler that knows all objects, the pending pods included.
-    pub fn build(&self, options: Options) -> Result<Scheduler, Failure> {
+    /// An intake that knows all objects, the pending pods included.
+    pub fn build(&self, options: Options) -> Result<Intake, Failure> {
         with_room(self.capacities(), |capacities| {
             self.build_within(options, capacities)
         })
@@ -79,31 +90,34 @@ impl Loaded {
 
     /// Room for the input.
     pub fn capacities(&self) -> Capacities {
-        Capacities::for_objects(self.objects.iter(), std::iter::empty())
+        let objects = Capacities::for_objects(self.objects.iter(), std::iter::empty());
+        let state = self.state.as_ref();
+        state.map_or(objects, |state| {
+            objects.plus(*state.intake.scheduler().capacities())
+        })
     }
 
     fn build_within(
         &self,
         options: Options,
         capacities: Capacities,
-    ) -> Result<Result<Scheduler, CapacityExceeded>, Failure> {
-        let mut scheduler = match Scheduler::new(&self.config, options, capacities) {
-            Ok(scheduler) => scheduler,
-            Err(error) => return full(error),
+    ) -> Result<Result<Intake, CapacityExceeded>, Failure> {
+        let state = self.state.as_ref();
+        let mut intake = match state::intake(state, &self.config, options, capacities)? {
+            Ok(intake) => intake,
+            Err(full) => return Ok(Err(full)),
         };
         for object in &self.objects {
-            match scheduler.apply(Change::Added, object) {
-                Ok(()) => {}
-                Err(ApplyError::Capacity(full)) => return Ok(Err(full)),
-                Err(error) => {
-                    let kind = object.kind();
-                    let metadata = object.metadata();
-                    let name = &metadata.name;
-                    return Err(Failure::Usage(format!("{kind} {name}: {error}")));
-                }
+            match intake.put(intake.change_of(object), object.clone()) {
+                Ok(_) => {}
+                Err(IntakeError::Apply {
+                    error: ApplyError::Capacity(full),
+                    ..
+                }) => return Ok(Err(full)),
+                Err(error) => return Err(Failure::Usage(error.to_string())),
             }
         }
-        Ok(Ok(scheduler))
+        Ok(Ok(intake))
     }
 
     /// What to say of a pod that is not there.
@@ -158,13 +172,31 @@ impl PendingPod {
         }
     }
 
+    /// Those that wait in a state, in the order in which they came.
+    fn waiting(state: &State) -> Vec<Self> {
+        let scheduler = state.intake.scheduler();
+        let mut pods = state.intake.arrived();
+        pods.retain(|pod| scheduler.waits(*pod));
+        let names = pods.iter().map(|pod| scheduler.pod_name(*pod));
+        names
+            .map(|(namespace, name)| Self {
+                namespace: namespace.to_owned(),
+                name: name.to_owned(),
+            })
+            .collect()
+    }
+
     pub fn find(&self, scheduler: &Scheduler) -> Option<PodId> {
         scheduler.find_pod(&self.namespace, &self.name)
     }
 }
 
 /// Checks, completes and expands the objects; what is wrong with them joins the input's problems.
-fn prepare_input(input: &mut Input, config: &KubeSchedulerConfiguration) -> Prepared {
+fn prepare_input(
+    input: &mut Input,
+    config: &KubeSchedulerConfiguration,
+    state: Option<&State>,
+) -> Prepared {
     let names = config.profiles.iter().map(|profile| {
         let name = profile.scheduler_name.as_deref();
         name.unwrap_or(DEFAULT_SCHEDULER_NAME)
@@ -177,9 +209,31 @@ fn prepare_input(input: &mut Input, config: &KubeSchedulerConfiguration) -> Prep
         scheduler_names: &names,
         made_pods_max: MADE_PODS_MAX,
     };
-    let prepared = prepare(std::mem::take(&mut input.objects), &options);
+    let mut objects = std::mem::take(&mut input.objects);
+    let written: BTreeSet<String> = objects.iter().filter_map(namespace_of).collect();
+    let known = state.map_or_else(Vec::new, |state| state.completing(&objects));
+    let has = |object: &Object| known.contains(object);
+    let has_namespace = |name: &str| {
+        let scheduler = state.map(|state| state.intake.scheduler());
+        scheduler.is_some_and(|scheduler| scheduler.has_namespace(name))
+    };
+    objects.extend(known.iter().cloned());
+    let mut prepared = prepare(objects, &options);
+    // What the state has is not put in again, nor is a namespace of it implied.
+    prepared.objects.retain(|object| {
+        let is_implied = namespace_of(object).filter(|name| !written.contains(name));
+        !has(object) && !is_implied.is_some_and(|name| has_namespace(&name))
+    });
     add_problems(&mut input.problems, &prepared, &input.places);
     prepared
+}
+
+/// The name of a Namespace.
+fn namespace_of(object: &Object) -> Option<String> {
+    match object {
+        Object::Namespace(namespace) => Some(namespace.metadata.name.clone()),
+        _ => None,
+    }
 }
 
 /// `places` holds where each object of the input stands.

@@ -13,6 +13,7 @@ mod load;
 mod notes;
 mod output;
 mod simulate;
+mod state;
 mod stopwatch;
 mod trace;
 mod world;

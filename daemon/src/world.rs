@@ -1,6 +1,7 @@
 //! A scheduler under a virtual clock, and what happens around it.
 //!
-//! The clock begins at 2000-01-01T00:00:00Z and counts milliseconds. It moves to the next
+//! The clock begins at 2000-01-01T00:00:00Z, or where a state that it goes on from has come to, and
+//! counts milliseconds. It moves to the next
 //! millisecond before each object of a step and after each attempt; what an attempt causes is over
 //! before it moves. Binding takes no time, and evicted pods are gone at once unless deletion is
 //! graceful. The parts: `api` does what the API server does after an attempt, `workload` what the
@@ -22,7 +23,8 @@ use crate::failure::Failure;
 use berth_core::intake::{Intake, IntakeError};
 use berth_core::object::{Object, Pod};
 use berth_core::{
-    ApplyError, CapacityExceeded, Change, Decision, DecisionRecord, Detail, QueuePart, Scheduler,
+    ApplyError, BindOutcome, CapacityExceeded, Change, Decision, DecisionRecord, Detail, QueuePart,
+    Scheduler,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -100,6 +102,8 @@ pub struct World<O> {
     intake: Intake,
     customs: Customs,
     pub observer: O,
+    /// When the clock starts, in nanoseconds since 1970.
+    start: u64,
     /// Milliseconds since the start.
     ms: u64,
     pods: BTreeMap<Name, PodEntry>,
@@ -130,16 +134,20 @@ struct PodEntry {
     runs: Option<u64>,
     /// [`World::changes`] at its last attempt.
     tried: Option<u64>,
+    /// It comes from a state: of its object only names, node and nomination are known.
+    is_saved: bool,
 }
 
 impl<O: Observer> World<O> {
-    /// An empty cluster at the start of time.
+    /// The cluster of the intake, at the start of time or where it has come to.
     pub fn new(mut intake: Intake, customs: Customs, observer: O) -> Self {
-        intake.scheduler_mut().advance(START);
+        let start = START.max(intake.scheduler().now());
+        intake.scheduler_mut().advance(start);
         Self {
             intake,
             customs,
             observer,
+            start,
             ms: 0,
             pods: BTreeMap::new(),
             others: BTreeMap::new(),
@@ -151,6 +159,41 @@ impl<O: Observer> World<O> {
             absent: 0,
             notes: BTreeSet::new(),
         }
+    }
+
+    /// Takes the pods on that the intake has: bindings under way end well, as binding takes no time.
+    pub fn resume(&mut self) -> Result<(), Stop> {
+        let now = self.now();
+        for id in self.intake.arrived() {
+            let scheduler = self.intake.scheduler_mut();
+            scheduler.allow(id);
+            scheduler.pre_bound(id);
+            scheduler.bound(id, BindOutcome::Bound, now);
+            scheduler.seen_bound(id);
+            let (namespace, name) = scheduler.pod_name(id);
+            let name = (namespace.to_owned(), name.to_owned());
+            let node = scheduler.node_of(id).map(|node| scheduler.node(node).name);
+            let mut pod = Pod::default();
+            (pod.metadata.namespace, pod.metadata.name) = name.clone();
+            node.unwrap_or_default().clone_into(&mut pod.spec.node_name);
+            let waits = scheduler.waits(id);
+            self.observer.arrives(self.arrivals, waits)?;
+            let entry = PodEntry {
+                object: Object::Pod(Box::new(pod)),
+                number: self.arrivals,
+                arrived: self.ms,
+                runs: None,
+                tried: None,
+                is_saved: true,
+            };
+            self.arrivals += 1;
+            self.pods.insert(name, entry);
+        }
+        Ok(())
+    }
+
+    pub const fn intake(&self) -> &Intake {
+        &self.intake
     }
 
     pub const fn scheduler(&self) -> &Scheduler {
@@ -166,17 +209,24 @@ impl<O: Observer> World<O> {
         self.notes.iter().map(String::as_str)
     }
 
-    /// Takes in objects that are prepared. Pods come a millisecond apart, as the queue keeps no order
+    /// Takes in objects that are prepared; one that is there already changes. Pods come a millisecond apart, as the queue keeps no order
     /// among those of the same time.
     pub fn load(&mut self, objects: &[Object]) -> Result<(), Stop> {
         for object in objects {
             match object {
-                Object::Pod(_) => {
+                Object::Pod(pod) => {
                     self.tick();
-                    self.arrive(object.clone(), None)?;
+                    let (namespace, name) = (&pod.metadata.namespace, &pod.metadata.name);
+                    let key = ("Pod", namespace.clone(), name.clone());
+                    if self.is_there(&key) {
+                        self.replace(&key, object.clone(), None)?;
+                    } else {
+                        self.arrive(object.clone(), None)?;
+                    }
                 }
                 object => {
-                    self.intake.put(Change::Added, object.clone())?;
+                    let change = self.intake.change_of(object);
+                    self.intake.put(change, object.clone())?;
                 }
             }
         }
@@ -206,7 +256,7 @@ impl<O: Observer> World<O> {
     }
 
     fn now(&self) -> u64 {
-        START + self.ms * MILLISECOND
+        self.start + self.ms * MILLISECOND
     }
 
     /// The clock moves to `ms`.
@@ -245,7 +295,7 @@ impl<O: Observer> World<O> {
         while self.ms < end {
             let timer = self.scheduler().next_timer();
             let beat = timer.map_or(end, |timer| {
-                let due = Self::ms_of(timer).max(self.ms + 1);
+                let due = self.ms_of(timer).max(self.ms + 1);
                 due.div_ceil(BEAT) * BEAT
             });
             let next = self.next_end().map_or(beat, |due| due.min(beat)).min(end);
@@ -263,7 +313,7 @@ impl<O: Observer> World<O> {
             self.settle()?;
             let backoff = self.backoff_may_help();
             let timer = self.scheduler().next_timer().filter(|_| backoff);
-            let timer = timer.map(|timer| Self::ms_of(timer));
+            let timer = timer.map(|timer| self.ms_of(timer));
             let Some(next) = timer.into_iter().chain(self.next_end()).min() else {
                 return Ok(());
             };
@@ -287,8 +337,8 @@ impl<O: Observer> World<O> {
     }
 
     /// The first millisecond that is not before a time.
-    fn ms_of(time: u64) -> u64 {
-        time.saturating_sub(START).div_ceil(MILLISECOND)
+    fn ms_of(&self, time: u64) -> u64 {
+        time.saturating_sub(self.start).div_ceil(MILLISECOND)
     }
 
     fn next_end(&self) -> Option<u64> {
@@ -318,6 +368,10 @@ impl<O: Observer> World<O> {
     /// Tells the scheduler of a pod's entry as it is now.
     fn tell_pod(&mut self, name: &Name) -> Result<(), Stop> {
         if let Some(entry) = self.pods.get(name) {
+            if entry.is_saved {
+                let scheduler = self.intake.scheduler_mut();
+                return told_by_id(scheduler, entry.pod()).map_err(Stop::Full);
+            }
             let object = &entry.object;
             let applied = self.intake.scheduler_mut().apply(Change::Modified, object);
             applied.map_err(|error| match error {
@@ -340,6 +394,16 @@ impl<O: Observer> World<O> {
         self.changes += 1;
         Ok(Some(entry))
     }
+}
+
+/// Tells a scheduler of a pod's node or nomination.
+fn told_by_id(scheduler: &mut Scheduler, pod: &Pod) -> Result<(), CapacityExceeded> {
+    let metadata = &pod.metadata;
+    if let Some(id) = scheduler.find_pod(&metadata.namespace, &metadata.name) {
+        scheduler.seen_bound(id);
+        scheduler.seen_nominated(id, &pod.status.nominated_node_name)?;
+    }
+    Ok(())
 }
 
 impl PodEntry {

@@ -43,6 +43,8 @@ pub struct Lived {
     open: Vec<Key>,
     /// Pods that the queue has dropped as unsupported.
     dropped: BTreeSet<Key>,
+    /// Bindings and nominations are told without objects.
+    pub by_id: bool,
     /// Decisions of the loop, in their order.
     pub decided: Vec<Decision>,
 }
@@ -61,6 +63,7 @@ impl Lived {
             turns: 0,
             open: Vec::new(),
             dropped: BTreeSet::new(),
+            by_id: false,
             decided: Vec::new(),
         }
     }
@@ -117,9 +120,23 @@ impl Lived {
         let mut there = self.world.pods.iter_mut();
         if let Some(own) = there.find(|own| own.key() == *key) {
             change(&mut own.pod);
-            let object = Object::Pod(Box::new(own.pod.clone()));
-            self.apply(Change::Modified, object);
+            let pod = own.pod.clone();
+            if self.by_id && self.is_told(key, &pod) {
+                return;
+            }
+            self.apply(Change::Modified, Object::Pod(Box::new(pod)));
         }
+    }
+
+    /// Tells of a pod's node or nomination by its id, if that is possible.
+    fn is_told(&mut self, key: &Key, pod: &Pod) -> bool {
+        self.dropped.remove(key);
+        let id = self.id(key);
+        if pod.spec.node_name.is_empty() {
+            let node = &pod.status.nominated_node_name;
+            return self.engine.seen_nominated(id, node).expect("room");
+        }
+        self.engine.seen_bound(id)
     }
 
     pub fn set_node(&mut self, key: &Key, node: Option<String>) {

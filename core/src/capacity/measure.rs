@@ -40,48 +40,79 @@ impl Capacities {
     /// The same with twice of what was refused.
     #[must_use]
     pub fn grown(mut self, which: &str) -> Self {
-        let c = &mut self;
-        let narrow = [
-            ("nodes", &mut c.nodes),
-            ("pods", &mut c.pods),
-            ("classes", &mut c.classes),
-            ("live_classes", &mut c.live_classes),
-            ("live_words", &mut c.live_words),
-            ("texts", &mut c.texts),
-            ("record_words", &mut c.record_words),
-            ("resources", &mut c.resources),
-            ("topology_keys", &mut c.topology_keys),
-            ("domains", &mut c.domains),
-            ("terms", &mut c.terms),
-            ("term_counts", &mut c.term_counts),
-            ("links", &mut c.links),
-            ("images", &mut c.images),
-            ("image_counts", &mut c.image_counts),
-            ("ports", &mut c.ports),
-            ("port_counts", &mut c.port_counts),
-            ("objects", &mut c.objects),
-            ("in_flight_events", &mut c.in_flight_events),
-            ("event_words", &mut c.event_words),
-        ];
-        for (name, limit) in narrow {
+        for (name, limit) in self.limits() {
             if name == which {
-                *limit = limit.saturating_mul(2).max(1);
-            }
-        }
-        let wide = [
-            ("class_words", &mut c.class_words),
-            ("text_bytes", &mut c.text_bytes),
-            ("node_words", &mut c.node_words),
-            ("term_words", &mut c.term_words),
-            ("image_words", &mut c.image_words),
-            ("object_words", &mut c.object_words),
-        ];
-        for (name, limit) in wide {
-            if name == which {
-                *limit = limit.saturating_mul(2).max(1);
+                let twice = limit.get().saturating_mul(2);
+                limit.set(twice.max(1));
             }
         }
         self
+    }
+
+    /// Room for both.
+    #[must_use]
+    pub fn plus(mut self, mut other: Self) -> Self {
+        for ((_, limit), (_, other)) in self.limits().into_iter().zip(other.limits()) {
+            let both = limit.get().saturating_add(other.get());
+            limit.set(both);
+        }
+        self
+    }
+
+    /// Every limit, by its name.
+    fn limits(&mut self) -> [(&'static str, Limit<'_>); 26] {
+        use Limit::{Narrow, Wide};
+        [
+            ("nodes", Narrow(&mut self.nodes)),
+            ("pods", Narrow(&mut self.pods)),
+            ("classes", Narrow(&mut self.classes)),
+            ("class_words", Wide(&mut self.class_words)),
+            ("live_classes", Narrow(&mut self.live_classes)),
+            ("live_words", Narrow(&mut self.live_words)),
+            ("texts", Narrow(&mut self.texts)),
+            ("text_bytes", Wide(&mut self.text_bytes)),
+            ("node_words", Wide(&mut self.node_words)),
+            ("record_words", Narrow(&mut self.record_words)),
+            ("resources", Narrow(&mut self.resources)),
+            ("topology_keys", Narrow(&mut self.topology_keys)),
+            ("domains", Narrow(&mut self.domains)),
+            ("terms", Narrow(&mut self.terms)),
+            ("term_words", Wide(&mut self.term_words)),
+            ("term_counts", Narrow(&mut self.term_counts)),
+            ("links", Narrow(&mut self.links)),
+            ("images", Narrow(&mut self.images)),
+            ("image_words", Wide(&mut self.image_words)),
+            ("image_counts", Narrow(&mut self.image_counts)),
+            ("ports", Narrow(&mut self.ports)),
+            ("port_counts", Narrow(&mut self.port_counts)),
+            ("objects", Narrow(&mut self.objects)),
+            ("object_words", Wide(&mut self.object_words)),
+            ("in_flight_events", Narrow(&mut self.in_flight_events)),
+            ("event_words", Narrow(&mut self.event_words)),
+        ]
+    }
+}
+
+/// A limit, of 32 or 64 bits.
+enum Limit<'a> {
+    Narrow(&'a mut u32),
+    Wide(&'a mut u64),
+}
+
+impl Limit<'_> {
+    fn get(&self) -> u64 {
+        match self {
+            Self::Narrow(limit) => u64::from(**limit),
+            Self::Wide(limit) => **limit,
+        }
+    }
+
+    /// What is too much for it is the most.
+    fn set(self, value: u64) {
+        match self {
+            Self::Narrow(limit) => *limit = u32::try_from(value).unwrap_or(u32::MAX),
+            Self::Wide(limit) => *limit = value,
+        }
     }
 }
 

@@ -35,8 +35,8 @@ pub(crate) struct NodeRow {
     /// Block of image ids: start and length.
     pub(super) images: (u32, u32),
     /// Version of image counts as of the last copy.
-    images_version: u64,
-    dirty: bool,
+    pub(super) images_version: u64,
+    pub(super) dirty: bool,
     pub(crate) unschedulable: bool,
     pub(crate) features: u32,
     /// Hash of the declared features in their order, known or not.
@@ -85,7 +85,7 @@ impl Cluster {
         self.find_node(name).map(|node| node.0)
     }
 
-    fn find_row(&self, name: &str) -> Option<u32> {
+    pub(super) fn find_row(&self, name: &str) -> Option<u32> {
         let text = self.texts.find(name)?;
         self.node_index
             .find(hash_bytes(name.as_bytes()), |row| {
@@ -460,8 +460,14 @@ impl Cluster {
             self.texts.release(text);
             return Err(self.nodes_full());
         }
+        // A row that held another node may still stand in the list of dirty ones.
+        let vacant = self
+            .vacant_nodes
+            .last()
+            .map(|row| self.nodes.at(*row).dirty);
         let new = NodeRow {
             name: text_word(text),
+            dirty: vacant.unwrap_or(false),
             ..NodeRow::EMPTY
         };
         let row = occupy(&mut self.nodes, &mut self.vacant_nodes, new);
@@ -491,7 +497,7 @@ impl Cluster {
         self.vacant_nodes.push(row);
     }
 
-    fn set_state(&mut self, row: usize, state: NodeState) {
+    pub(super) fn set_state(&mut self, row: usize, state: NodeState) {
         if let Some(node) = self.nodes.at_mut(row) {
             node.state = state;
         }
@@ -508,7 +514,7 @@ impl Cluster {
     /// Region and zone of a row, 0 for an absent or empty one; the beta labels come first.
     ///
     /// Mirrors `GetZoneKey` in `staging/src/k8s.io/component-helpers/node/topology/helpers.go`.
-    fn zone_key(&self, row: usize) -> [Word; 2] {
+    pub(super) fn zone_key(&self, row: usize) -> [Word; 2] {
         let labels = self.facts(row).labels;
         ["region", "zone"].map(|part| {
             let label = |prefix: &str| {

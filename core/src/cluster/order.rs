@@ -4,9 +4,13 @@
 //! changes its zone, or is deleted and added again between two cycles, moves in the tree at once
 //! but keeps its place in the list until the next rebuild.
 
+#[cfg(feature = "state-file")]
+use super::NodeState;
 use crate::capacity::{bytes_of, sum};
 use crate::fixed_vec::FixedVec;
 use crate::intern::Word;
+#[cfg(feature = "state-file")]
+use crate::state_file::{StateError, check};
 use crate::table::{Table, Vacant, occupy};
 use alloc::vec::Vec;
 
@@ -243,6 +247,34 @@ impl Order {
         }
     }
 
+    /// What a state file holds of it.
+    #[cfg(feature = "state-file")]
+    pub(super) fn saved(&self) -> SavedOrder {
+        let mut tree = Vec::new();
+        let mut zone = self.first_zone;
+        while let Some(entry) = self.zones.get(zone as usize) {
+            let mut row = entry.first;
+            while let Some(place) = self.places.get(row as usize) {
+                tree.push(row);
+                row = place.next;
+            }
+            zone = entry.next;
+        }
+        SavedOrder {
+            tree,
+            list: self.list.to_vec(),
+            stale: self.stale,
+        }
+    }
+
+    /// Sets the list of an order to whose tree the rows have been added.
+    #[cfg(feature = "state-file")]
+    pub(super) fn restore(&mut self, saved: &SavedOrder) {
+        self.list.extend_from_slice(&saved.list);
+        self.mark_listed(&saved.list, true);
+        self.stale = saved.stale;
+    }
+
     fn zone(&mut self, key: [Word; 2]) -> u32 {
         let mut zone = self.first_zone;
         while let Some(entry) = self.zones.get(zone as usize) {
@@ -284,6 +316,48 @@ impl Order {
             self.last_zone = previous;
         }
         self.vacant_zones.push(zone);
+    }
+}
+
+/// An order in a state file.
+#[cfg(feature = "state-file")]
+#[derive(serde::Serialize, serde::Deserialize)]
+pub(crate) struct SavedOrder {
+    /// Rows zone by zone.
+    pub(crate) tree: Vec<u32>,
+    pub(crate) list: Vec<u32>,
+    stale: bool,
+}
+
+#[cfg(feature = "state-file")]
+impl SavedOrder {
+    /// Refuses an order that rows in these states cannot have.
+    pub(super) fn check(&self, states: &[NodeState]) -> Result<(), StateError> {
+        let mut seen = alloc::vec![[false; 2]; states.len()];
+        let lists = [("tree", &self.tree), ("list", &self.list)];
+        for (at, (part, rows)) in lists.into_iter().enumerate() {
+            for (place, row) in rows.iter().enumerate() {
+                let there = match states.get(*row as usize) {
+                    Some(NodeState::Present) => true,
+                    Some(NodeState::Departed) => part == "list",
+                    _ => false,
+                };
+                let seen = seen
+                    .get_mut(*row as usize)
+                    .and_then(|seen| seen.get_mut(at));
+                let first = seen.is_some_and(|seen| !core::mem::replace(seen, true));
+                check(there && first, part, place, "no such node, or twice")?;
+            }
+        }
+        for (row, (state, seen)) in states.iter().zip(seen).enumerate() {
+            let right = match state {
+                NodeState::Present => seen[0] && (seen[1] || self.stale),
+                NodeState::Departed => seen[1] && self.stale,
+                NodeState::Vacant => true,
+            };
+            check(right, "order", row, "this node is not in it")?;
+        }
+        Ok(())
     }
 }
 

@@ -11,9 +11,17 @@ use crate::object::Object;
 use crate::selector::{self, LabelsView};
 use crate::table::{Count, Table, Vacant, occupy};
 use hashbrown::HashTable;
+#[cfg(feature = "state-file")]
+use {
+    crate::intern::word_text,
+    crate::state_file::{StateError, check, check_vacant},
+    alloc::string::String,
+    alloc::vec::Vec,
+};
 
 /// Kinds in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state-file", derive(serde::Serialize, serde::Deserialize))]
 #[repr(u8)]
 pub(crate) enum ObjectKind {
     Namespace,
@@ -25,6 +33,16 @@ pub(crate) enum ObjectKind {
 }
 
 impl ObjectKind {
+    #[cfg(feature = "state-file")]
+    const ALL: [Self; 6] = [
+        Self::Namespace,
+        Self::Service,
+        Self::ReplicationController,
+        Self::ReplicaSet,
+        Self::StatefulSet,
+        Self::PodDisruptionBudget,
+    ];
+
     /// The kind of an object that is kept in the table.
     pub(crate) const fn of(object: &Object) -> Option<Self> {
         Some(match object {
@@ -45,6 +63,16 @@ struct Entry {
     key: [Word; 3],
     record: u32,
     used: bool,
+}
+
+/// An object in a state file.
+#[cfg(feature = "state-file")]
+#[derive(serde::Serialize, serde::Deserialize)]
+pub(crate) struct SavedObject {
+    kind: ObjectKind,
+    namespace: Word,
+    name: Word,
+    pub(crate) record: u32,
 }
 
 impl Vacant for Entry {
@@ -392,6 +420,69 @@ impl Objects {
                 writer.copy(texts, &[*value])?;
             }
         }
+        Ok(())
+    }
+
+    /// What a state file holds of the table, records aside: entries, and vacant places.
+    #[cfg(feature = "state-file")]
+    pub(super) fn saved(&self) -> (Vec<Option<SavedObject>>, Vec<u32>) {
+        let entries = self.entries.iter().map(|entry| {
+            let [kind, namespace, name] = entry.key;
+            entry.used.then_some(SavedObject {
+                kind: ObjectKind::ALL
+                    .into_iter()
+                    .find(|own| *own as Word == kind)?,
+                namespace,
+                name,
+                record: entry.record,
+            })
+        });
+        (entries.collect(), self.vacant.to_vec())
+    }
+
+    /// Fills an empty table whose records are there.
+    #[cfg(feature = "state-file")]
+    pub(super) fn restore(
+        &mut self,
+        saved: &[Option<SavedObject>],
+        vacant: &[u32],
+        texts: &mut Texts,
+    ) -> Result<(), StateError> {
+        let part = "objects";
+        for (place, object) in saved.iter().enumerate() {
+            let Some(object) = object else {
+                let limit = self.limit as usize;
+                if self.entries.len() >= limit {
+                    let limit = u64::from(self.limit);
+                    return Err(CapacityExceeded { which: part, limit }.into());
+                }
+                self.entries.push(*Entry::VACANT);
+                continue;
+            };
+            let own = |word| {
+                let text = word_text(word).filter(|text| texts.contains(*text));
+                text.map(|text| String::from(texts.text(text)))
+            };
+            let is_namespace = object.kind == ObjectKind::Namespace;
+            let namespace = if is_namespace && object.namespace == 0 {
+                Some(String::new())
+            } else {
+                own(object.namespace).filter(|_| !is_namespace)
+            };
+            let (Some(namespace), Some(name)) = (namespace, own(object.name)) else {
+                return check(false, part, place, "its names are no texts");
+            };
+            let new = !self.contains(object.kind, object.namespace, object.name);
+            check(new, part, place, "this object is there already")?;
+            let right = self.records.contains(object.record)
+                && (!is_namespace || selector::is_sorted(self.records.words(object.record)));
+            check(right, part, place, "its record is none of its kind")?;
+            self.records.retain(object.record);
+            self.insert(object.kind, &namespace, &name, object.record, texts)?;
+        }
+        let is_vacant = |at: usize| !self.entries.at(at).used;
+        check_vacant(vacant, self.entries.len(), is_vacant, "vacant_objects")?;
+        self.vacant.extend_from_slice(vacant);
         Ok(())
     }
 

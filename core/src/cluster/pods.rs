@@ -19,6 +19,7 @@ use crate::table::{Count, Table, Vacant, occupy};
 ///    \------forget-------/
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state-file", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum PodState {
     Vacant,
     Pending,
@@ -88,7 +89,7 @@ impl Cluster {
         (row.state != PodState::Vacant).then_some(row)
     }
 
-    fn find_pod_words(&self, namespace: Word, name: Word) -> Option<PodId> {
+    pub(super) fn find_pod_words(&self, namespace: Word, name: Word) -> Option<PodId> {
         let at = self.pod_index.find(hash_pair(namespace, name), |at| {
             let pod = self.pods.at(*at);
             pod.namespace == namespace && pod.name == name
@@ -240,6 +241,18 @@ impl Cluster {
         self.place(pod.0, row);
         self.set_pod_state(pod.0, PodState::Assumed);
         Ok(())
+    }
+
+    /// An assumed pod names its node from now on, and comes to it anew as the last one.
+    pub(crate) fn confirm(&mut self, pod: PodId) {
+        let row = self.pods.at(pod).row;
+        self.displace(pod.0);
+        let name = self.nodes.at(row).name;
+        crate::intern::retain_texts(&[name], &mut self.texts);
+        if let Some(entry) = self.pods.at_mut(pod) {
+            entry.node_name = name;
+        }
+        self.settle(pod.0, Some(row));
     }
 
     /// Takes a pod off its node, or from waiting for one; it is pending again and names no node.
@@ -462,15 +475,7 @@ impl Cluster {
         let (id, new) = writer.finish(&mut self.classes.records, texts)?;
         let id = ClassId(id);
         if new {
-            let profiles = &self.profiles;
-            let class = Class::read(self.classes.records.words(id.0), |name| {
-                profiles
-                    .iter()
-                    .position(|own| own.name == name)
-                    .map(ProfileId::from_index)
-            });
-            self.classes.set(id, class);
-            self.class_links.set(id, ClassLinks::EMPTY);
+            self.read_class(id);
             if let Err(full) = self.link_class(id) {
                 self.release_class(id);
                 return Err(full.into());
@@ -479,8 +484,19 @@ impl Cluster {
         Ok(id)
     }
 
+    /// Reads the record of a class, which links to nothing yet.
+    pub(super) fn read_class(&mut self, id: ClassId) {
+        let profiles = &self.profiles;
+        let class = Class::read(self.classes.records.words(id.0), |name| {
+            let mut names = profiles.iter().map(|own| own.name);
+            names.position(|own| own == name).map(ProfileId::from_index)
+        });
+        self.classes.set(id, class);
+        self.class_links.set(id, ClassLinks::EMPTY);
+    }
+
     /// Finds the terms and ports that a new class raises.
-    fn link_class(&mut self, id: ClassId) -> Result<(), CapacityExceeded> {
+    pub(super) fn link_class(&mut self, id: ClassId) -> Result<(), CapacityExceeded> {
         let mut links = *self.class_links.at(id);
         let result = self.link_ports(id, &mut links).and_then(|()| {
             self.link_carried(id, &mut links)?;

@@ -47,12 +47,7 @@ impl Intake {
             return Ok(Applied::default());
         };
         complete(&mut object);
-        let is_there = self.is_there(&object);
-        let change = change.unwrap_or(if is_there {
-            Change::Modified
-        } else {
-            Change::Added
-        });
+        let change = change.unwrap_or_else(|| self.change_of(&object));
         let mut notes = Vec::new();
         if change != Change::Deleted {
             notes = self.admit(&mut object)?;
@@ -195,6 +190,15 @@ impl Intake {
             self.implied.remove(&namespace.metadata.name);
         }
         Ok(())
+    }
+
+    /// What taking this object in would be: modified where one of its kind and name is there.
+    pub fn change_of(&self, object: &Object) -> Change {
+        if self.is_there(object) {
+            Change::Modified
+        } else {
+            Change::Added
+        }
     }
 
     /// Whether an object of this kind and name was taken in; of kinds that no plugin reads,

@@ -130,6 +130,35 @@ impl<T: Symbol> Slices<T> {
         true
     }
 
+    /// Every slice at its id; `None` where there is none.
+    #[cfg(feature = "state-file")]
+    pub(super) fn saved(&self) -> impl Iterator<Item = Option<&[T]>> {
+        let slice = |entry: &Entry| self.cells.slice(entry.start, entry.len as usize);
+        let entries = self.entries.iter();
+        entries.map(move |entry| (entry.references > 0).then(|| slice(entry)))
+    }
+
+    /// Puts the next slice into a table that is being filled from its first id on, held once; `None`
+    /// leaves the id vacant. `false`: the slice is there already.
+    #[cfg(feature = "state-file")]
+    pub(super) fn restore(&mut self, slice: Option<&[T]>) -> Result<bool, CapacityExceeded> {
+        if let Some(slice) = slice {
+            // Vacant ids before it stay vacant.
+            let vacant = core::mem::take(&mut self.vacant);
+            let interned = self.intern(slice);
+            self.vacant = vacant;
+            return interned.map(|(_, new)| new);
+        }
+        if self.entries.len() >= self.limit as usize {
+            let [which, _] = self.which;
+            let limit = u64::from(self.limit);
+            return Err(CapacityExceeded { which, limit });
+        }
+        self.vacant.push(self.entries.len() as u32);
+        self.entries.push(*Entry::VACANT);
+        Ok(true)
+    }
+
     /// Ids are below this.
     pub(super) fn bound(&self) -> usize {
         self.entries.len()

@@ -12,6 +12,7 @@ use crate::selector::{LabelsView, split_item};
 
 /// What an event is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state-file", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum Resource {
     /// A pod that has a node.
     AssignedPod,
@@ -104,6 +105,7 @@ pub(crate) fn readers(resource: Resource, action: u16) -> PluginSet {
 
 /// A pod in an event. Its class is held as long as the event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state-file", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct PodSide {
     pub(crate) pod: PodId,
     pub(crate) class: ClassId,

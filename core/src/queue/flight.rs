@@ -13,6 +13,12 @@ use crate::intern::Word;
 use crate::table::Count;
 use alloc::vec;
 use alloc::vec::Vec;
+#[cfg(feature = "state-file")]
+use {
+    crate::cluster::Cluster,
+    crate::intern::retain_texts,
+    crate::state_file::{StateError, check},
+};
 
 /// Most events that one change of an object makes.
 pub(super) const EVENTS_OF_A_CHANGE: usize = 8;
@@ -37,6 +43,34 @@ impl Kept {
         nodes: [None; 2],
         words: 0,
     };
+}
+
+/// Pods in flight, and events, in a state file.
+#[cfg(feature = "state-file")]
+#[derive(serde::Serialize, serde::Deserialize)]
+pub(crate) struct SavedFlight {
+    /// In the order in which they were popped.
+    pub(crate) pods: Vec<u32>,
+    pub(crate) base: u64,
+    events: Vec<SavedEvent>,
+    missed: Option<u64>,
+}
+
+#[cfg(all(test, feature = "state-file"))]
+impl SavedFlight {
+    /// Kept events.
+    pub(crate) fn events(&self) -> usize {
+        self.events.len()
+    }
+}
+
+#[cfg(feature = "state-file")]
+#[derive(serde::Serialize, serde::Deserialize)]
+struct SavedEvent {
+    resource: Resource,
+    action: u16,
+    pods: [Option<PodSide>; 2],
+    nodes: [Option<Vec<Word>>; 2],
 }
 
 /// Pods in flight and kept events.
@@ -254,6 +288,101 @@ impl Flight {
                 new: side(1).unwrap_or_default(),
             })
         })
+    }
+
+    /// What a state file holds of it.
+    #[cfg(feature = "state-file")]
+    pub(super) fn saved(&self, items: &[Item]) -> SavedFlight {
+        let events = (0..self.len).filter_map(|place| {
+            let kept = self
+                .events
+                .get(around(self.head, place, self.events.len()))?;
+            Some(SavedEvent {
+                resource: kept.resource,
+                action: kept.action,
+                pods: kept.pods,
+                nodes: kept
+                    .nodes
+                    .map(|node| Some(self.node_words(Some(node?)).to_vec())),
+            })
+        });
+        SavedFlight {
+            pods: self.pods(items).collect(),
+            base: self.base,
+            events: events.collect(),
+            missed: self.missed,
+        }
+    }
+
+    /// Fills an empty one; the pods are checked already.
+    #[cfg(feature = "state-file")]
+    pub(super) fn restore(
+        &mut self,
+        items: &mut [Item],
+        saved: &SavedFlight,
+        cluster: &mut Cluster,
+    ) -> Result<(), StateError> {
+        self.base = saved.base;
+        let part = "in_flight";
+        for (place, event) in saved.events.iter().enumerate() {
+            let mut sides = [Side::None; 2];
+            let nodes = [0, 1].map(|at| event.nodes.get(at)?.as_deref());
+            for (at, side) in sides.iter_mut().enumerate() {
+                let pod = event.pods.get(at).copied().flatten();
+                let node = nodes.get(at).copied().flatten();
+                if let Some(pod) = pod {
+                    let class = cluster.classes.records.contains(pod.class.0);
+                    check(
+                        class && node.is_none(),
+                        part,
+                        place,
+                        "one of its pods has no class",
+                    )?;
+                    cluster.classes.records.retain(pod.class.0);
+                    *side = Side::Pod(pod);
+                } else if let Some(words) = node {
+                    cluster.check_words(words, part, place)?;
+                    let node = NodeSide::read(words);
+                    check(
+                        node.is_some(),
+                        part,
+                        place,
+                        "one of its nodes cannot be read",
+                    )?;
+                    retain_texts(words, &mut cluster.texts);
+                    *side = node.map(Side::Node).unwrap_or_default();
+                }
+            }
+            let [old, new] = sides;
+            let event = Event {
+                resource: event.resource,
+                action: event.action,
+                old,
+                new,
+            };
+            if !self.keep(&event, nodes.map(Option::unwrap_or_default)) {
+                let which = if self.len < self.events.len() {
+                    ("event_words", self.words.len())
+                } else {
+                    ("in_flight_events", self.events.len())
+                };
+                let (which, limit) = (which.0, which.1 as u64);
+                return Err(CapacityExceeded { which, limit }.into());
+            }
+        }
+        let mut earliest = self.base;
+        for (place, pod) in saved.pods.iter().enumerate() {
+            let since = items.get(*pod as usize).map_or(0, |item| item.since);
+            let right = since >= earliest && since <= self.end();
+            check(right, part, place, "it was popped at another time")?;
+            earliest = since;
+            self.push(items, *pod);
+            if let Some(item) = items.get_mut(*pod as usize) {
+                item.since = since;
+            }
+        }
+        self.missed = saved.missed;
+        Ok(())
     }
 
     /// Copies words into the ring in one piece; the rest before its end is skipped if need be.

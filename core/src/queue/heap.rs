@@ -12,7 +12,7 @@ pub(super) type Less = fn(&Item, &Item) -> bool;
 /// Pods by their row, the first one at the root; [`Item::position`] is a pod's place in it.
 #[derive(Clone)]
 pub(super) struct Heap {
-    list: FixedVec<u32>,
+    pub(super) list: FixedVec<u32>,
     less: Less,
 }
 
@@ -75,7 +75,7 @@ impl Heap {
         self.list.pop();
     }
 
-    fn is_less(&self, items: &[Item], a: usize, b: usize) -> bool {
+    pub(super) fn is_less(&self, items: &[Item], a: usize, b: usize) -> bool {
         let item = |at: usize| items.get(*self.list.get(at)? as usize);
         match (item(a), item(b)) {
             (Some(a), Some(b)) => (self.less)(a, b),
@@ -124,7 +124,7 @@ impl Heap {
         self.set_position(items, b);
     }
 
-    fn set_position(&self, items: &mut [Item], at: usize) {
+    pub(super) fn set_position(&self, items: &mut [Item], at: usize) {
         if let Some(pod) = self.list.get(at)
             && let Some(item) = items.get_mut(*pod as usize)
         {

@@ -28,6 +28,7 @@ pub(super) const NONE: u32 = u32::MAX;
 ///                     +------+--------+---> forgotten, back as a failure
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state-file", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum Place {
     /// In no part of the queue: bound, dropped, or no pod at all.
     #[default]
@@ -54,6 +55,7 @@ pub(crate) enum Place {
 
 /// What the queue knows of one pod.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "state-file", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Item {
     pub(crate) place: Place,
     pub(crate) priority: i32,

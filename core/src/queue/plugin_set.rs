@@ -5,6 +5,7 @@ use core::fmt;
 
 /// A set of plugins; and of one that is none of ours, which stands for rules outside the core.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "state-file", derive(serde::Serialize, serde::Deserialize))]
 pub struct PluginSet(u32);
 
 impl PluginSet {

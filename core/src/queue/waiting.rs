@@ -12,6 +12,8 @@ use crate::id::ClassId;
 use crate::intern::{Word, hash_words, index_bytes, reserved_index};
 use crate::plugins::Plugin;
 use crate::table::{Count, occupy};
+#[cfg(feature = "state-file")]
+use alloc::vec::Vec;
 use hashbrown::HashTable;
 
 /// Pods that every event treats alike, but for their priority.
@@ -75,10 +77,14 @@ impl Waiting {
     }
 
     pub(super) fn insert(&mut self, items: &mut [Item], pod: u32) {
+        self.insert_on(items, pod, None);
+    }
+
+    fn insert_on(&mut self, items: &mut [Item], pod: u32, shelf: Option<u32>) {
         let Some(item) = items.get(pod as usize).copied() else {
             return;
         };
-        let at = self.group_of(&item);
+        let at = self.group_of(&item, shelf);
         let Some(group) = self.groups.get_mut(at as usize) else {
             return;
         };
@@ -159,8 +165,54 @@ impl Waiting {
         })
     }
 
-    /// The group of such pods, which is made if there is none.
-    fn group_of(&mut self, item: &Item) -> u32 {
+    /// What a state file holds: the pods of each shelf, in order.
+    #[cfg(feature = "state-file")]
+    pub(super) fn saved(&self, items: &[Item]) -> Vec<Vec<u32>> {
+        let pods = |shelf: &Shelf| {
+            let mut pods = Vec::new();
+            let mut at = shelf.first;
+            while let Some(group) = self.groups.get(at as usize) {
+                pods.extend(Self::pods(items, group));
+                at = group.next;
+            }
+            pods
+        };
+        self.shelves.iter().map(pods).collect()
+    }
+
+    /// Whether pods could lie on one shelf.
+    #[cfg(feature = "state-file")]
+    pub(super) fn are_alike(items: &[Item], shelf: &[u32]) -> bool {
+        let kind = |pod: &u32| {
+            let item = items.get(*pod as usize)?;
+            Some((item.rejectors.union(item.pending), item.gating))
+        };
+        let mut kinds = shelf.iter().map(kind);
+        let first = kinds.next();
+        kinds.all(|kind| Some(kind) == first)
+    }
+
+    /// Fills empty shelves.
+    #[cfg(feature = "state-file")]
+    pub(super) fn restore(&mut self, items: &mut [Item], shelves: &[Vec<u32>]) {
+        for pods in shelves {
+            let first = pods.first().and_then(|pod| items.get(*pod as usize));
+            let first = first.copied().unwrap_or(Item::VACANT);
+            let shelf = self.shelves.len() as u32;
+            self.shelves.push(Shelf {
+                rejectors: first.rejectors.union(first.pending),
+                gating: first.gating,
+                first: NONE,
+                last: NONE,
+            });
+            for pod in pods {
+                self.insert_on(items, *pod, Some(shelf));
+            }
+        }
+    }
+
+    /// The group of such pods, which is made if there is none: on the given shelf, or on theirs.
+    fn group_of(&mut self, item: &Item, shelf: Option<u32>) -> u32 {
         let key = key(
             item.class,
             item.pin,
@@ -176,7 +228,8 @@ impl Waiting {
         {
             return *at;
         }
-        let shelf = self.shelf_of(item.rejectors.union(item.pending), item.gating);
+        let shelf =
+            shelf.unwrap_or_else(|| self.shelf_of(item.rejectors.union(item.pending), item.gating));
         let last = self
             .shelves
             .get(shelf as usize)

@@ -59,7 +59,18 @@ impl Scheduler {
         if hint == Some(chosen) {
             return;
         }
-        self.drop_batch();
+        self.batch.heap.clear();
+        let old = self.batch.owner.take();
+        self.keep_scores(pod, profile, slot);
+        // Last: with its last pod a class leaves the live ones, which moves the others' slots.
+        if let Some(owner) = old {
+            self.cluster.release_class(owner.class);
+            release_texts(&[owner.pin], &mut self.cluster.texts);
+        }
+    }
+
+    /// Keeps the scores of the attempt that has just ended, but for the best node's.
+    fn keep_scores(&mut self, pod: PodId, profile: usize, slot: usize) {
         let Some(row) = self.row(pod) else {
             return;
         };
@@ -71,7 +82,6 @@ impl Scheduler {
             return;
         }
         let mut heap = core::mem::take(&mut self.batch.heap);
-        heap.clear();
         self.look(pod, profile, slot, |attempt, scratch| {
             let scored = scratch.list.iter().zip(&scratch.totals);
             heap.extend(scored.map(|(row, total)| Scored {
@@ -92,14 +102,6 @@ impl Scheduler {
             pin: row.pin,
             profile,
         });
-    }
-
-    fn drop_batch(&mut self) {
-        if let Some(owner) = self.batch.owner.take() {
-            self.cluster.release_class(owner.class);
-            release_texts(&[owner.pin], &mut self.cluster.texts);
-        }
-        self.batch.heap.clear();
     }
 
     fn is_in_snapshot(&self, row: u32) -> bool {

@@ -232,7 +232,7 @@ impl Scheduler {
         self.added(id, pod, nomination);
     }
 
-    fn pod_updated(
+    pub(super) fn pod_updated(
         &mut self,
         id: PodId,
         old: &PodRow,

@@ -108,7 +108,7 @@ impl Scheduler {
     }
 
     /// Whether a namespace's object is there.
-    pub(crate) fn has_namespace(&self, name: &str) -> bool {
+    pub fn has_namespace(&self, name: &str) -> bool {
         self.cluster.has_object(ObjectKind::Namespace, "", name)
     }
 

@@ -16,14 +16,25 @@ const LATEST: u64 = u64::MAX - LEFTOVER;
 
 /// When the timers are due next; [`None`] before the first time was said.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "state-file", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Timers {
     due: Option<Due>,
 }
 
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "state-file", derive(serde::Serialize, serde::Deserialize))]
 struct Due {
     backoff: u64,
     leftover: u64,
+}
+
+#[cfg(feature = "state-file")]
+impl Timers {
+    /// Whether nothing was due at `now`, which can be said.
+    pub(super) fn are_after(self, now: u64) -> bool {
+        let ahead = |due: Due| due.backoff > now && due.leftover > now;
+        now <= LATEST && self.due.is_none_or(ahead)
+    }
 }
 
 /// The first whole second after a time.

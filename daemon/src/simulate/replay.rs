@@ -1,12 +1,13 @@
 //! `berth simulate --trace`.
 
-use super::{code, customs, end, play};
+use super::{Start, code, customs, end, play, save};
 use crate::args::SimulateArgs;
 use crate::config;
 use crate::failure::{Failure, Outcome, tell, tell_problems};
 use crate::input::{Input, Place, Problem};
 use crate::notes;
 use crate::output::NodeRow;
+use crate::state::State;
 use crate::stopwatch::Stopwatch;
 use crate::trace::Trace;
 use crate::world::{Customs, Put, Stop, World};
@@ -15,7 +16,7 @@ use berth_core::object::expand::Expansion;
 use berth_core::object::validate::validate;
 use berth_core::object::{Object, Pod};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Starts with the objects of the files, at time 0, and does what the trace says.
 pub fn run(args: &SimulateArgs, trace: &Path) -> Outcome {
@@ -29,7 +30,8 @@ pub fn run(args: &SimulateArgs, trace: &Path) -> Outcome {
         (None, Some(config)) => config.clone(),
         (file, None) => config::load(file.as_deref())?,
     };
-    let (first, has_bad) = first_objects(args)?;
+    let (state, files) = State::among(&args.filename, &config)?;
+    let (first, has_bad) = first_objects(args, &files)?;
     notes::other_kinds(&trace.other_kinds);
     trace.notes.iter().for_each(|note| tell("note", note));
     stopwatch.stage(|timing| &mut timing.read);
@@ -40,12 +42,19 @@ pub fn run(args: &SimulateArgs, trace: &Path) -> Outcome {
         graceful_deletion: trace.graceful_deletion,
         ..customs(args)
     };
-    let capacities = capacities(&first, &trace);
+    let mut capacities = capacities(&first, &trace);
+    if let Some(state) = &state {
+        capacities = capacities.plus(*state.intake.scheduler().capacities());
+    }
+    let start = Start {
+        state: state.as_ref(),
+        config: &config,
+        options,
+        customs,
+        capacities,
+    };
     stopwatch.stage(|timing| &mut timing.build);
-    let rules = (&config, options, customs);
-    let mut world = play(args, rules, capacities, |world| {
-        replay(world, &first, &trace)
-    })?;
+    let mut world = play(args, &start, |world| replay(world, &first, &trace))?;
     stopwatch.stage(|timing| &mut timing.decide);
 
     world.tell_rest()?;
@@ -55,6 +64,7 @@ pub fn run(args: &SimulateArgs, trace: &Path) -> Outcome {
         let note = format!("updates and deletions of objects that were not there: {count}");
         tell("note", &note);
     }
+    save(args, world.intake())?;
     let (nodes, course) = (NodeRow::all(world.scheduler()), world.course());
     let placements = world.observer.into_placements();
     let summary = end(placements, nodes, args, &stopwatch, |summary| {
@@ -76,11 +86,14 @@ fn replay(
 }
 
 /// The objects of the files, those first that others look at, and whether bad ones are left out.
-fn first_objects(args: &SimulateArgs) -> Result<(Vec<(Object, Place)>, bool), Failure> {
-    if args.filename.is_empty() {
+fn first_objects(
+    args: &SimulateArgs,
+    files: &[PathBuf],
+) -> Result<(Vec<(Object, Place)>, bool), Failure> {
+    if files.is_empty() {
         return Ok((Vec::new(), false));
     }
-    let mut input = Input::read(&args.filename);
+    let mut input = Input::read(files);
     notes::other_kinds(&input.other_kinds);
     let mut objects = Vec::new();
     for (object, place) in input.objects.into_iter().zip(input.places) {

@@ -167,7 +167,8 @@ impl<O: Observer> World<O> {
         let Some(entry) = self.pods.get_mut(name) else {
             return Ok(());
         };
-        if self.customs.graceful_deletion && !entry.waits() {
+        // Of a pod from a state there is no object to mark; it goes at once.
+        if self.customs.graceful_deletion && !entry.waits() && !entry.is_saved {
             entry.pod_mut().metadata.deletion_timestamp = Some(DELETED_AT.to_owned());
             self.changes += 1;
             return self.tell_pod(name);
@@ -214,6 +215,7 @@ impl<O: Observer> World<O> {
             arrived: self.ms,
             runs,
             tried: None,
+            is_saved: false,
         };
         self.arrivals += 1;
         self.changes += 1;

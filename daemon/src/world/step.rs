@@ -102,7 +102,7 @@ impl<O: Observer> World<O> {
         .map_err(|stop| at(place, stop))
     }
 
-    fn is_there(&self, key: &Key) -> bool {
+    pub(super) fn is_there(&self, key: &Key) -> bool {
         match key {
             ("Pod", namespace, name) => self.pods.contains_key(&(namespace.clone(), name.clone())),
             key => self.others.contains_key(key),
@@ -122,7 +122,12 @@ impl<O: Observer> World<O> {
         self.settle_in(key, object, runs)
     }
 
-    fn replace(&mut self, key: &Key, mut object: Object, runs: Option<u64>) -> Result<(), Stop> {
+    pub(super) fn replace(
+        &mut self,
+        key: &Key,
+        mut object: Object,
+        runs: Option<u64>,
+    ) -> Result<(), Stop> {
         self.changes += 1;
         if let Object::Pod(pod) = &mut object {
             let name = (key.1.clone(), key.2.clone());
@@ -136,6 +141,7 @@ impl<O: Observer> World<O> {
             }
             let waited = entry.waits();
             entry.object = object;
+            entry.is_saved = false;
             if waited && !entry.waits() {
                 self.observer.leaves(entry.number)?;
             }

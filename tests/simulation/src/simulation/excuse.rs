@@ -14,7 +14,16 @@ impl Simulation {
         // if it is on another node than it was assumed on.
         let changed = (old != new).then_some(new).flatten().and_then(as_pod);
         let assumed = changed.and_then(|pod| self.pods.get(&key_of(pod)));
-        if assumed.is_some_and(Expected::is_assumed) {
+        // A nomination of which the server did not tell yet goes without a word, with its pod:
+        // `deletePodFromSchedulingQueue` reads the pod's status alone.
+        let gone = old.and_then(as_pod).filter(|_| {
+            let same = old.zip(new).is_some_and(|(old, new)| is_same(old, new));
+            !same
+        });
+        let gone = gone.and_then(|pod| self.pods.get(&key_of(pod)));
+        let held =
+            gone.is_some_and(|pod| !pod.nomination.is_empty() && pod.status_nomination.is_empty());
+        if held || assumed.is_some_and(Expected::is_assumed) {
             plugins.extend([
                 Plugin::NodePorts,
                 Plugin::NodeResourcesFit,
