@@ -350,6 +350,10 @@ typedef enum {
      * The call does not fit the present state: there is no fork to end, no binding to hear of.
      */
     BERTH_RESULT_BAD_STATE = 16,
+    /**
+     * Bytes are no saved state, or one that was cut or changed or is of another version.
+     */
+    BERTH_RESULT_BAD_FILE = 17,
 } berth_result_t;
 
 /**
@@ -1595,6 +1599,44 @@ berth_result_t berth_last_error(const berth_scheduler_t *scheduler,
  * One thread at a time. BERTH_RESULT_NULL_POINTER, BAD_POINTER, BAD_HANDLE, BUSY, PANIC.
  */
 berth_result_t berth_state_hash(berth_scheduler_t *scheduler, uint64_t *out_hash);
+
+/**
+ * Bytes that `berth_state_save` would write now.
+ *
+ * @param out_size   the bytes
+ *
+ * One thread at a time. BERTH_RESULT_NULL_POINTER, BAD_POINTER, BAD_HANDLE, BUSY, PANIC.
+ */
+berth_result_t berth_state_size(berth_scheduler_t *scheduler, size_t *out_size);
+
+/**
+ * Writes down objects, placements, queue, time and the next random number, for `berth_state_load` on
+ * any machine. Configuration, options, capacities, plugins and forks are not part of it.
+ *
+ * @param buffer         the caller's; NULL with length 0 to ask for the length
+ * @param out_length     bytes of the state, written also with BERTH_RESULT_SMALL_BUFFER
+ *
+ * One thread at a time. BERTH_RESULT_NULL_POINTER, BAD_POINTER, SMALL_BUFFER, BAD_HANDLE, BUSY,
+ * PANIC.
+ */
+berth_result_t berth_state_save(berth_scheduler_t *scheduler,
+                                uint8_t *buffer,
+                                size_t buffer_length,
+                                size_t *out_length);
+
+/**
+ * Takes a saved state in the place of everything that is there. With the configuration and options of
+ * the scheduler that was saved, this one decides as it would have; ids are the same. Classes of
+ * `berth_class_create` have to be created anew, plugins stay.
+ *
+ * @param bytes      what `berth_state_save` wrote, the caller's
+ *
+ * One thread at a time. BERTH_RESULT_NULL_POINTER, BAD_POINTER, BAD_FILE, CAPACITY, BAD_STATE (in a
+ * fork), BAD_HANDLE, BUSY, PANIC.
+ */
+berth_result_t berth_state_load(berth_scheduler_t *scheduler,
+                                const uint8_t *bytes,
+                                size_t bytes_length);
 
 /**
  * One turn: timers that are due, then an attempt at the first pod of the queue. A pod that is placed

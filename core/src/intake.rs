@@ -48,6 +48,8 @@ pub struct Intake {
     options: Options,
     /// `None`: measured by the first load.
     size: Option<Size>,
+    /// Whether the tables keep their size.
+    is_fixed: bool,
     scheduler: Scheduler,
     /// Whether the scheduler was given nothing yet.
     is_empty: bool,
@@ -76,6 +78,7 @@ impl Intake {
         let intake = Self::with_capacities(config, options, capacities)?;
         Ok(Self {
             size,
+            is_fixed: false,
             is_empty: true,
             ..intake
         })
@@ -95,6 +98,7 @@ impl Intake {
             config,
             options,
             size: None,
+            is_fixed: true,
             scheduler,
             is_empty: false,
             completing: BTreeMap::new(),

@@ -140,6 +140,24 @@ func TestAForkLeavesNoTrace(t *testing.T) {
 	}
 }
 
+func TestASavedStateIsTheStateAgain(t *testing.T) {
+	s, pod, _ := cluster(t)
+	must(s.ScheduleAll(start))
+	bytes := must(s.SaveState())
+	other := must(berth.New(berth.Options{Ties: berth.TiesFirstName}))
+	defer other.Close()
+	check(t, other.LoadState(bytes))
+	if must(other.StateHash()) != must(s.StateHash()) || must(other.PodNode(pod)) != 0 {
+		t.Error("the state is another")
+	}
+	bytes[len(bytes)/2] ^= 1
+	for _, wrong := range [][]byte{nil, bytes[:7], bytes} {
+		if err := other.LoadState(wrong); !errors.Is(err, berth.ErrFile) {
+			t.Errorf("%d bytes: %v", len(wrong), err)
+		}
+	}
+}
+
 func TestExplainSaysWhy(t *testing.T) {
 	s, _, _ := cluster(t)
 	class := must(s.CreateClass(&berth.Class{

@@ -30,6 +30,8 @@ var (
 	ErrExists = errors.New("it is there already")
 	// ErrNotFound: no object of this kind and name is there.
 	ErrNotFound = errors.New("it is not there")
+	// ErrFile: bytes are no saved state, or one that was cut, changed, or is of another version.
+	ErrFile = errors.New("no saved state")
 	// ErrState: the call does not fit the present state, such as a rollback without a fork.
 	ErrState = errors.New("not now")
 )
@@ -78,6 +80,8 @@ func kindOf(result C.berth_result_t) error {
 		return ErrExists
 	case C.BERTH_RESULT_NOT_FOUND:
 		return ErrNotFound
+	case C.BERTH_RESULT_BAD_FILE:
+		return ErrFile
 	case C.BERTH_RESULT_BAD_STATE:
 		return ErrState
 	}

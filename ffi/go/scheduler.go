@@ -215,3 +215,27 @@ func (s *Scheduler) WhatIf(try func() error) (err error) {
 	}()
 	return try()
 }
+
+// SaveState writes down objects, placements, queue, time and the next random number, for LoadState on any
+// machine. Options, plugins and forks are not part of it.
+func (s *Scheduler) SaveState() ([]byte, error) {
+	var size C.size_t
+	if err := s.done("SaveState", C.berth_state_size(s.handle, &size)); err != nil {
+		return nil, err
+	}
+	bytes := make([]byte, size)
+	start, length := slice(bytes)
+	result := C.berth_state_save(s.handle, (*C.uint8_t)(unsafe.Pointer(start)), length, &size)
+	return bytes, s.done("SaveState", result)
+}
+
+// LoadState takes a saved state in the place of everything that is there; ids are the same. Classes of
+// CreateClass have to be created anew. It fails with ErrFile, ErrCapacity, or ErrState in a fork.
+func (s *Scheduler) LoadState(bytes []byte) error {
+	start, length := slice(bytes)
+	if start == nil {
+		return &Error{Call: "LoadState", Text: "there are no bytes", kind: ErrFile}
+	}
+	result := C.berth_state_load(s.handle, (*C.uint8_t)(unsafe.Pointer(start)), length)
+	return s.done("LoadState", result)
+}

@@ -177,6 +177,14 @@ impl<'a, T: Copy> Slice<'a, T> {
         }
     }
 
+    /// The places, which must be there.
+    pub fn required(self, name: &str) -> Result<&'a [T], Failure> {
+        if self.start.is_null() {
+            return Err(null(name));
+        }
+        self.read(name)
+    }
+
     /// The places; none for NULL with length 0.
     pub fn read(self, name: &str) -> Result<&'a [T], Failure> {
         let bytes = self.length.checked_mul(size_of::<T>());

@@ -1,7 +1,7 @@
 //! How a call ended.
 
 use berth_core::intake::IntakeError;
-use berth_core::{ApplyError, CreateError};
+use berth_core::{ApplyError, CreateError, StateError};
 use std::fmt::Display;
 
 /// How a call ended. Numbers are never used again for something else.
@@ -43,6 +43,8 @@ pub enum berth_result_t {
     BERTH_RESULT_BAD_VERSION = 15,
     /// The call does not fit the present state: there is no fork to end, no binding to hear of.
     BERTH_RESULT_BAD_STATE = 16,
+    /// Bytes are no saved state, or one that was cut or changed or is of another version.
+    BERTH_RESULT_BAD_FILE = 17,
 }
 
 /// A result other than OK, and why in words.
@@ -74,6 +76,17 @@ impl From<IntakeError> for Failure {
         let result = match &error {
             IntakeError::Apply { error, .. } => applied(error),
             _ => berth_result_t::BERTH_RESULT_BAD_OBJECT,
+        };
+        Self::new(result, error)
+    }
+}
+
+impl From<StateError> for Failure {
+    fn from(error: StateError) -> Self {
+        let result = match &error {
+            StateError::Capacity(_) => berth_result_t::BERTH_RESULT_CAPACITY,
+            StateError::Config(_) => berth_result_t::BERTH_RESULT_BAD_CONFIG,
+            _ => berth_result_t::BERTH_RESULT_BAD_FILE,
         };
         Self::new(result, error)
     }

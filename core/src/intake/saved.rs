@@ -99,12 +99,14 @@ impl Intake {
             config,
             options,
             size: None,
+            is_fixed: capacities.is_some(),
             scheduler,
             is_empty: false,
             completing: BTreeMap::new(),
             implied: BTreeSet::new(),
             arrivals: BTreeMap::new(),
             arrivals_count: 0,
+            saved: Vec::new(),
         };
         if let Some(intake) = intake {
             restored.restore(intake)?;
@@ -113,15 +115,26 @@ impl Intake {
     }
 
     /// Takes a state in the place of everything that was taken in so far, forks included. An intake
-    /// whose size was given keeps to it.
+    /// whose size or capacities were given keeps to them; external plugins stay.
     ///
     /// # Errors
     /// As [`Scheduler::restore_state`]; nothing is changed then.
     pub fn load_state(&mut self, bytes: &[u8]) -> Result<(), StateError> {
-        let size = self.size;
-        let capacities = size.map(Size::capacities).transpose()?;
-        let restored = Self::restore_state(self.config.clone(), self.options, capacities, bytes)?;
-        *self = Self { size, ..restored };
+        let (size, is_fixed) = (self.size, self.is_fixed);
+        let capacities = if is_fixed {
+            Some(*self.scheduler.capacities())
+        } else {
+            size.map(Size::capacities).transpose()?
+        };
+        let mut restored =
+            Self::restore_state(self.config.clone(), self.options, capacities, bytes)?;
+        let externals = &mut restored.scheduler.externals;
+        externals.clone_from(&self.scheduler.externals);
+        *self = Self {
+            size,
+            is_fixed,
+            ..restored
+        };
         Ok(())
     }
 

@@ -87,6 +87,9 @@ typedef struct {
     CALL(berth_fork, (s))                                                                       \
     CALL(berth_rollback, (s))                                                                   \
     CALL(berth_commit, (s))                                                                     \
+    CALL(berth_state_size, (s, &a->length))                                                     \
+    CALL(berth_state_save, (s, (uint8_t *)a->text, sizeof a->text, &a->length))                 \
+    CALL(berth_state_load, (s, (uint8_t *)a->text, sizeof a->text))                             \
     CALL(berth_state_hash, (s, &a->number))                                                     \
     CALL(berth_register_filter, (s, &a->filter))                                                \
     CALL(berth_register_score, (s, &a->score))                                                  \

@@ -119,6 +119,11 @@ static void answers(berth_scheduler_t *s, arguments_t *a) {
     NULL_AT(berth_victims, out_count, (s, a->victims, 4, NULL));
     NULL_AT(berth_explain_json, buffer, (s, a->pod, NULL, 1, &a->length));
     NULL_AT(berth_explain_json, out_length, (s, a->pod, NULL, 0, NULL));
+    NULL_AT(berth_state_size, out_size, (s, NULL));
+    NULL_AT(berth_state_save, buffer, (s, NULL, 1, &a->length));
+    NULL_AT(berth_state_save, out_length, (s, NULL, 0, NULL));
+    NULL_AT(berth_state_load, bytes, (s, NULL, 0));
+    NULL_AT(berth_state_load, bytes, (s, NULL, 1));
     NULL_AT(berth_state_hash, out_hash, (s, NULL));
     NULL_AT(berth_register_filter, filter, (s, NULL));
     NULL_AT(berth_register_score, score, (s, NULL));

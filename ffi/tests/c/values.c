@@ -260,6 +260,40 @@ static void texts(berth_scheduler_t *s, arguments_t *a) {
     EXPECT(a->length > 0, 1);
 }
 
+/* A state that was saved is the state again; one that was cut or changed is none. */
+static void saved(berth_scheduler_t *s, arguments_t *a) {
+    uint8_t bytes[1 << 16];
+    size_t size = 0, length = 0;
+    uint64_t before = 0, after = 0;
+    berth_scheduler_t *other = NULL;
+
+    EXPECT(berth_state_size(s, &size), BERTH_RESULT_OK);
+    EXPECT(size > 100 && size < sizeof bytes, 1);
+    EXPECT(berth_state_save(s, bytes, size - 1, &length), BERTH_RESULT_SMALL_BUFFER);
+    EXPECT(length == size, 1);
+    EXPECT(berth_state_save(s, bytes, size, &length), BERTH_RESULT_OK);
+    EXPECT(berth_state_hash(s, &before), BERTH_RESULT_OK);
+    EXPECT(berth_scheduler_create(NULL, NULL, 0, &other), BERTH_RESULT_OK);
+    EXPECT(berth_state_load(other, bytes, size), BERTH_RESULT_OK);
+    EXPECT(berth_state_hash(other, &after), BERTH_RESULT_OK);
+    EXPECT(before == after, 1);
+    EXPECT(berth_find_pod(other, TEXT("a"), &a->id), BERTH_RESULT_OK);
+    EXPECT(a->id == a->pod, 1);
+    for (size_t cut = 0; cut < size; cut++) {
+        EXPECT(berth_state_load(other, bytes, cut), BERTH_RESULT_BAD_FILE);
+        bytes[cut] ^= 1;
+        EXPECT(berth_state_load(other, bytes, size), BERTH_RESULT_BAD_FILE);
+        bytes[cut] ^= 1;
+    }
+    EXPECT(berth_state_load(other, bytes, SIZE_MAX), BERTH_RESULT_BAD_POINTER);
+    EXPECT(berth_fork(other), BERTH_RESULT_OK);
+    EXPECT(berth_state_load(other, bytes, size), BERTH_RESULT_BAD_STATE);
+    EXPECT(berth_rollback(other), BERTH_RESULT_OK);
+    EXPECT(berth_state_hash(other, &after), BERTH_RESULT_OK);
+    EXPECT(before == after, 1);
+    EXPECT(berth_scheduler_destroy(other), BERTH_RESULT_OK);
+}
+
 /* Time does not go back, and has no end to fall off. */
 static void times(berth_scheduler_t *s, arguments_t *a) {
     const uint64_t told[] = {0, 1, 0, (uint64_t)1 << 63, 5, UINT64_MAX, UINT64_MAX};
@@ -283,6 +317,7 @@ int main(void) {
     states(s, &a);
     buffers(s, &a);
     texts(s, &a);
+    saved(s, &a);
     EXPECT(berth_state_hash(s, &after), BERTH_RESULT_OK);
     EXPECT(before == after, 1);
     EXPECT(berth_scheduler_destroy(s), BERTH_RESULT_OK);
