@@ -162,7 +162,7 @@ fn a_newcomer_s_first_steps_in_go_work_from_an_empty_module_cache() {
     let build = block(page, "## 3. Build and run it", "console");
     let program = block(page, "`main.go`:", "go");
     let script = format!("{make}cp ../main.go .\n{}", commands(build));
-    let given = folder.with_file_name("main.go");
+    let given = folder.join("main.go");
     fs::write(&given, program).expect("the program is written");
     let mut shell = follow(&script, &folder, &home);
     // Nothing was ever fetched, and nothing can be.
