@@ -88,10 +88,8 @@ fn a_filter_that_unwinds_has_failed() {
         filter.callback = Some(panics);
     });
     // SAFETY: as above.
-    assert_eq!(
-        unsafe { berth_register_filter(handle, &raw const filter) },
-        OK
-    );
+    let registered = unsafe { berth_register_filter(handle, &raw const filter) };
+    assert_eq!(registered, OK);
     attempt_fails(handle, pod);
 }
 
@@ -104,9 +102,7 @@ fn a_reserve_that_unwinds_has_failed() {
         reserve.unreserve = Some(unreserve_panics);
     });
     // SAFETY: as above.
-    assert_eq!(
-        unsafe { berth_register_reserve(handle, &raw const reserve) },
-        OK
-    );
+    let registered = unsafe { berth_register_reserve(handle, &raw const reserve) };
+    assert_eq!(registered, OK);
     attempt_fails(handle, pod);
 }

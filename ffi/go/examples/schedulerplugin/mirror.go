@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -139,40 +140,14 @@ func (m *mirror) removePods(node string, pods, stay map[types.UID]*v1.Pod) error
 // followObjects takes in what spreading and affinity read beside nodes and pods.
 func (m *mirror) followObjects() error {
 	core, apps := m.informers.Core().V1(), m.informers.Apps().V1()
-	all := labels.Everything()
 	there := map[string]bool{}
-	namespaces, err := core.Namespaces().Lister().List(all)
-	if err == nil {
-		err = followKind(m, there, namespaces, "v1", "Namespace")
-	}
-	if err != nil {
-		return err
-	}
-	services, err := core.Services().Lister().List(all)
-	if err == nil {
-		err = followKind(m, there, services, "v1", "Service")
-	}
-	if err != nil {
-		return err
-	}
-	controllers, err := core.ReplicationControllers().Lister().List(all)
-	if err == nil {
-		err = followKind(m, there, controllers, "v1", "ReplicationController")
-	}
-	if err != nil {
-		return err
-	}
-	replicaSets, err := apps.ReplicaSets().Lister().List(all)
-	if err == nil {
-		err = followKind(m, there, replicaSets, "apps/v1", "ReplicaSet")
-	}
-	if err != nil {
-		return err
-	}
-	statefulSets, err := apps.StatefulSets().Lister().List(all)
-	if err == nil {
-		err = followKind(m, there, statefulSets, "apps/v1", "StatefulSet")
-	}
+	err := errors.Join(
+		followKind(m, there, core.Namespaces().Lister().List, "v1", "Namespace"),
+		followKind(m, there, core.Services().Lister().List, "v1", "Service"),
+		followKind(m, there, core.ReplicationControllers().Lister().List, "v1", "ReplicationController"),
+		followKind(m, there, apps.ReplicaSets().Lister().List, "apps/v1", "ReplicaSet"),
+		followKind(m, there, apps.StatefulSets().Lister().List, "apps/v1", "StatefulSet"),
+	)
 	if err != nil {
 		return err
 	}
@@ -196,7 +171,12 @@ func (m *mirror) followObjects() error {
 	return nil
 }
 
-func followKind[T metav1.Object](m *mirror, there map[string]bool, objects []T, version, kind string) error {
+func followKind[T metav1.Object](m *mirror, there map[string]bool,
+	list func(labels.Selector) ([]T, error), version, kind string) error {
+	objects, err := list(labels.Everything())
+	if err != nil {
+		return err
+	}
 	for _, object := range objects {
 		key := fmt.Sprintln(kind, version, object.GetNamespace(), object.GetName())
 		there[key] = true

@@ -57,8 +57,12 @@ func New(_ context.Context, object runtime.Object, handle fwk.Handle) (fwk.Plugi
 	if err := frameworkruntime.DecodeInto(object, &args); err != nil {
 		return nil, err
 	}
+	config := string(args.Config)
+	if config == "null" {
+		config = ""
+	}
 	scheduler, err := berth.New(berth.Options{
-		Config: string(args.Config), Nodes: 1 << 13, Pods: 1 << 18, NodeSearch: berth.NodeSearchAll,
+		Config: config, Nodes: 1 << 13, Pods: 1 << 18, NodeSearch: berth.NodeSearchAll,
 	})
 	if err != nil {
 		return nil, err

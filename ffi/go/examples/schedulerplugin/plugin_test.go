@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"slices"
 	"testing"
@@ -88,6 +89,13 @@ func TestTheFrameworkWithBerthDecidesAsWithItsOwnPlugins(t *testing.T) {
 	if equal == 0 {
 		t.Error("nothing was compared")
 	}
+}
+
+// TestMain keeps upstream's log out of the tests' output.
+func TestMain(m *testing.M) {
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
+	os.Exit(m.Run())
 }
 
 // objects of a scenario, by kind.
