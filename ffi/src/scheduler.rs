@@ -190,7 +190,8 @@ pub unsafe extern "C" fn berth_scheduler_destroy(
 /// Why the last call of this handle that failed did, also after BERTH_RESULT_PANIC. Failures that
 /// a result tells whole have none (BERTH_RESULT_BUSY, BAD_HANDLE, a handle that is NULL).
 ///
-/// @param scheduler      NULL: why the last failed `berth_scheduler_create` of this thread did
+/// @param scheduler      NULL: why this thread's last failed call without a handle did, such as
+///                       `berth_scheduler_create`
 /// @param buffer         the caller's, for UTF-8 without a terminator; NULL with length 0 to ask
 ///                       for the length
 /// @param out_length     bytes of the text

@@ -149,19 +149,13 @@ fn reference(header: &str) -> String {
 }
 
 fn section(page: &mut String, item: &Item) {
-    let code = item.code.replace("; ", ";\n    ").replace("{ ", "{\n    ");
-    let code = code
-        .replace(", BERTH", ",\n    BERTH")
-        .replace("    }", "}");
-    let body = item.comment.iter().map(|line| {
-        let line = line.strip_prefix("@param ");
-        line.is_some()
-    });
-    let is_parameter: Vec<bool> = body.collect();
-    writeln!(page, "\n### `{}`\n\n```c\n{code}\n```\n", item.name()).expect("write to text");
-    for (line, is_parameter) in item.comment.iter().zip(is_parameter) {
-        if is_parameter {
-            let line = line.trim_start_matches("@param ");
+    writeln!(page, "\n### `{}`\n", item.name()).expect("write to text");
+    if item.notes.is_empty() {
+        // What has fields is told field by field.
+        writeln!(page, "```c\n{}\n```\n", item.code).expect("write to text");
+    }
+    for line in &item.comment {
+        if let Some(line) = line.strip_prefix("@param ") {
             let (name, text) = line.split_once(' ').unwrap_or((line, ""));
             writeln!(page, "- `{name}`: {}", text.trim()).expect("write to text");
         } else if line.starts_with("  ") {
@@ -169,6 +163,14 @@ fn section(page: &mut String, item: &Item) {
         } else {
             writeln!(page, "{line}").expect("write to text");
         }
+    }
+    if item.notes.is_empty() {
+        return;
+    }
+    page.push_str("\n| | means |\n| --- | --- |\n");
+    for (line, note) in &item.notes {
+        let line = line.trim_end_matches([';', ',']);
+        writeln!(page, "| `{line}` | {} |", note.trim()).expect("write to text");
     }
 }
 

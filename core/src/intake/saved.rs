@@ -87,19 +87,33 @@ impl Intake {
         capacities: Option<Capacities>,
         bytes: &[u8],
     ) -> Result<Self, StateError> {
-        let Content { scheduler, intake } = state_file::read(bytes)?;
+        let content = state_file::read(bytes)?;
+        let (capacities, is_fixed) = match capacities {
+            Some(given) => (given, true),
+            None => (around(&content)?, false),
+        };
+        Self::of_content(config, options, capacities, is_fixed, content)
+    }
+
+    fn of_content(
+        config: KubeSchedulerConfiguration,
+        options: Options,
+        capacities: Capacities,
+        is_fixed: bool,
+        content: Content,
+    ) -> Result<Self, StateError> {
+        let Content { scheduler, intake } = content;
         let make = |capacities| Scheduler::restore(&config, options, capacities, &scheduler);
-        let scheduler = if let Some(given) = capacities {
-            make(given)?
+        let scheduler = if is_fixed {
+            make(capacities)?
         } else {
-            let (nodes, pods) = scheduler.size();
-            restore_growing(Size::around(nodes, pods).capacities()?, make)?
+            restore_growing(capacities, make)?
         };
         let mut restored = Self {
             config,
             options,
             size: None,
-            is_fixed: capacities.is_some(),
+            is_fixed,
             scheduler,
             is_empty: false,
             completing: BTreeMap::new(),
@@ -115,26 +129,24 @@ impl Intake {
     }
 
     /// Takes a state in the place of everything that was taken in so far, forks included. An intake
-    /// whose size or capacities were given keeps to them; external plugins stay.
+    /// whose capacities were given keeps to them; of one whose size was given nodes and pods keep to
+    /// it, and the rest grows, as in a first load. External plugins stay.
     ///
     /// # Errors
     /// As [`Scheduler::restore_state`]; nothing is changed then.
     pub fn load_state(&mut self, bytes: &[u8]) -> Result<(), StateError> {
+        let content = state_file::read(bytes)?;
         let (size, is_fixed) = (self.size, self.is_fixed);
-        let capacities = if is_fixed {
-            Some(*self.scheduler.capacities())
-        } else {
-            size.map(Size::capacities).transpose()?
+        let capacities = match size {
+            _ if is_fixed => *self.scheduler.capacities(),
+            Some(size) => size.capacities()?,
+            None => around(&content)?,
         };
-        let mut restored =
-            Self::restore_state(self.config.clone(), self.options, capacities, bytes)?;
+        let (config, options) = (self.config.clone(), self.options);
+        let mut restored = Self::of_content(config, options, capacities, is_fixed, content)?;
         let externals = &mut restored.scheduler.externals;
         externals.clone_from(&self.scheduler.externals);
-        *self = Self {
-            size,
-            is_fixed,
-            ..restored
-        };
+        *self = Self { size, ..restored };
         Ok(())
     }
 
@@ -161,6 +173,12 @@ impl Intake {
         self.arrivals_count = saved.arrivals_count;
         Ok(())
     }
+}
+
+/// Room for a quarter more nodes and pods than the state holds, and some.
+fn around(content: &Content) -> Result<Capacities, CapacityExceeded> {
+    let (nodes, pods) = content.scheduler.size();
+    Size::around(nodes, pods).capacities()
 }
 
 /// Makes something in larger and larger tables until they hold it; nodes and pods are counted.

@@ -11,11 +11,13 @@ pub fn kept() -> String {
 }
 
 /// A comment, and what it stands before, in one line each.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Item {
     pub comment: Vec<String>,
     /// A declaration, up to its `;`, or a `#define` with its value.
     pub code: String,
+    /// Lines of a struct or enumeration, each with its comment.
+    pub notes: Vec<(String, String)>,
 }
 
 impl Item {
@@ -69,43 +71,47 @@ impl Item {
 /// Everything that has a comment, in the header's order.
 pub fn items(header: &str) -> Vec<Item> {
     let mut items = Vec::new();
-    let mut comment = Vec::new();
-    let mut code = String::new();
+    let mut open = Item::default();
+    // The comment of a field of the struct or enumeration that is open.
+    let mut note = Vec::new();
     let mut in_comment = false;
     for line in header.lines() {
         let text = line.trim();
+        let is_inside = !open.code.is_empty();
         if text == "/**" {
             in_comment = true;
-            // One inside a struct belongs to its field.
-            if code.is_empty() {
-                comment.clear();
+            if !is_inside {
+                open.comment.clear();
             }
         } else if in_comment {
             if text == "*/" {
                 in_comment = false;
-            } else if code.is_empty() {
-                let line = text.trim_start_matches('*');
-                comment.push(line.strip_prefix(' ').unwrap_or(line).to_owned());
+                continue;
+            }
+            let line = text.trim_start_matches('*');
+            let line = line.strip_prefix(' ').unwrap_or(line).to_owned();
+            if is_inside {
+                note.push(line);
+            } else {
+                open.comment.push(line);
             }
         } else if text.is_empty() || text.starts_with("//") {
             // Nothing.
-        } else if text.starts_with("#define ") && !comment.is_empty() && code.is_empty() {
-            items.push(Item {
-                comment: std::mem::take(&mut comment),
-                code: text.to_owned(),
-            });
-        } else if !text.starts_with('#') && (!comment.is_empty() || !code.is_empty()) {
-            if !code.is_empty() {
-                code.push(' ');
+        } else if text.starts_with("#define ") && !open.comment.is_empty() && !is_inside {
+            text.clone_into(&mut open.code);
+            items.push(std::mem::take(&mut open));
+        } else if !text.starts_with('#') && (!open.comment.is_empty() || is_inside) {
+            if is_inside {
+                open.code.push(' ');
             }
-            code.push_str(text);
-            let is_whole =
-                text.ends_with(';') && code.matches('{').count() == code.matches('}').count();
-            if is_whole {
-                items.push(Item {
-                    comment: std::mem::take(&mut comment),
-                    code: std::mem::take(&mut code),
-                });
+            if !note.is_empty() {
+                open.notes.push((text.to_owned(), note.join(" ")));
+                note.clear();
+            }
+            open.code.push_str(text);
+            let braces = |brace| open.code.matches(brace).count();
+            if text.ends_with(';') && braces('{') == braces('}') {
+                items.push(std::mem::take(&mut open));
             }
         }
     }
