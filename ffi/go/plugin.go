@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/cgo"
+	"sync"
 	"unsafe"
 )
 
@@ -29,6 +30,8 @@ type UnreserveFunc func(pod PodID, node NodeID)
 // plugins are the functions that C calls back, each by a number that stands for it.
 type plugins struct {
 	handles []cgo.Handle
+
+	mutex sync.Mutex
 	// What a plugin failed with in the present call.
 	failed error
 }
@@ -64,8 +67,16 @@ func (p *plugins) release() {
 	p.handles = nil
 }
 
+func (p *plugins) fail(err error) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.failed = err
+}
+
 // failure is what a plugin failed with in the call that ends.
 func (p *plugins) failure(call string) error {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
 	failed := p.failed
 	p.failed = nil
 	if failed == nil {
@@ -78,7 +89,7 @@ func (p *plugins) failure(call string) error {
 func (p *plugin) run(function func() error) (answer C.int32_t) {
 	defer func() {
 		if told := recover(); told != nil {
-			p.owner.failed = fmt.Errorf("plugin %s: panic: %v", p.name, told)
+			p.owner.fail(fmt.Errorf("plugin %s: panic: %v", p.name, told))
 			answer = C.BERTH_PLUGIN_FAILED
 		}
 	}()
@@ -89,7 +100,7 @@ func (p *plugin) run(function func() error) (answer C.int32_t) {
 	case p.reserve != nil && errors.Is(err, ErrRejected):
 		return C.BERTH_PLUGIN_REJECTED
 	}
-	p.owner.failed = fmt.Errorf("plugin %s: %w", p.name, err)
+	p.owner.fail(fmt.Errorf("plugin %s: %w", p.name, err))
 	return C.BERTH_PLUGIN_FAILED
 }
 

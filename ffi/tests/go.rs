@@ -90,13 +90,16 @@ fn the_package_s_own_tests_pass() {
         return;
     };
     done(go(prefix, "").arg("vet").args(PKG_CONFIG).arg("./..."));
-    let told = done(
-        go(prefix, "")
+    // With the race detector, and with the checker of pointers that C is given.
+    for (setting, flags) in [("", &["-race"][..]), ("cgocheck2", &[])] {
+        let mut test = go(prefix, "");
+        test.env("GOEXPERIMENT", setting)
             .arg("test")
             .args(PKG_CONFIG)
-            .args(["-count=1", "./..."]),
-    );
-    assert!(told.contains("ok  \tberth\t"), "{told}");
+            .args(flags);
+        let told = done(test.args(["-count=1", "./..."]));
+        assert!(told.contains("ok  \tberth\t"), "{told}");
+    }
     let unformatted = done(
         Command::new("gofmt")
             .arg("-l")

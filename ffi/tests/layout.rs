@@ -1,5 +1,6 @@
 //! Every struct has the same layout for C and for Rust: each field's place and size, as a C compiler has
-//! them from the header, against the crate's.
+//! them from the header, against the crate's. And no layout, declaration or number changes under one ABI
+//! version: `ffi/abi` has those of each.
 
 #[path = "c/compile.rs"]
 mod compile;
@@ -10,6 +11,7 @@ mod replay;
 
 use berth::*;
 use berth_test_support::command::{empty_folder, tool};
+use parse::Item;
 use replay::text;
 use std::fmt::Write;
 use std::fs;
@@ -128,4 +130,58 @@ fn every_field_is_where_c_has_it() {
     let mut of_c: Vec<String> = told.lines().map(str::to_owned).collect();
     of_c.sort();
     assert_eq!(of_c, of_rust());
+}
+
+/// Everything that a compiled program relies on, a line each.
+fn abi() -> Vec<String> {
+    let items = parse::items(&parse::kept());
+    let told = items.into_iter().filter(|item| item.fields().is_empty());
+    let told = told.filter(|item| item.name() != "BERTH_ABI_VERSION");
+    // Opaque types and aliases too.
+    let mut lines = Vec::new();
+    for Item { code, .. } in told {
+        match code.strip_prefix("typedef enum {") {
+            // Each by itself, as others may join it.
+            Some(rest) => {
+                let (numbers, _) = rest.split_once('}').expect("an enumeration ends");
+                let numbers = numbers.split(',').map(str::trim);
+                lines.extend(
+                    numbers
+                        .filter(|number| !number.is_empty())
+                        .map(str::to_owned),
+                );
+            }
+            None => lines.push(code),
+        }
+    }
+    lines.extend(of_rust());
+    lines.sort();
+    lines
+}
+
+#[test]
+fn nothing_that_a_compiled_program_relies_on_has_changed() {
+    let name = format!("abi/{BERTH_ABI_VERSION}.txt");
+    let path = compile::crate_folder().join(&name);
+    let before = fs::read_to_string(&path).unwrap_or_default();
+    let now = abi();
+    let gone: Vec<&str> = before
+        .lines()
+        .filter(|line| !now.iter().any(|own| own == line))
+        .collect();
+    assert!(
+        gone.is_empty(),
+        "ffi/{name} has what is gone or has changed: raise BERTH_ABI_VERSION, and make the next \
+         file by BERTH_BLESS=1\n{gone:#?}"
+    );
+    let whole: String = now.iter().map(|line| line.clone() + "\n").collect();
+    // What is new changes nothing for programs that do not use it.
+    if std::env::var_os("BERTH_BLESS").is_some() {
+        fs::write(&path, &whole).expect("the file is written");
+    }
+    let kept = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == whole,
+        "ffi/{name} lacks what is new: run `BERTH_BLESS=1 cargo test -p berth-ffi --test layout`"
+    );
 }
