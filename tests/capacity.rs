@@ -99,7 +99,7 @@ fn take(engine: &mut Scheduler, step: &Step) -> Result<Option<String>, CapacityE
 }
 
 #[test]
-fn every_full_table_refuses_by_name_and_changes_nothing() {
+fn b29_every_full_table_refuses_by_name_and_changes_nothing() {
     let fields = format!("{:?}", Capacities::default()).matches(": ").count();
     assert_eq!(LIMITS.len(), fields, "a limit is missing");
     for (which, limit) in &LIMITS {

@@ -4,22 +4,9 @@
 #[path = "properties/side_by_side.rs"]
 mod side_by_side;
 
-use berth_test_support::generate::{Case, case, cases, large_case};
+use berth_test_support::generate::{Case, case, large_case, tries};
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
 use side_by_side::{Mode, SideBySide};
-
-/// Found cases are kept in a file beside the tests.
-fn tries(default: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases: cases(default),
-        max_shrink_iters: 20_000,
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(
-            "tests/properties_engine.regressions",
-        ))),
-        ..ProptestConfig::default()
-    }
-}
 
 fn same_in_all_modes(case: &Case) -> Result<(), TestCaseError> {
     for mode in Mode::ALL {
@@ -29,7 +16,7 @@ fn same_in_all_modes(case: &Case) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(tries(300))]
+    #![proptest_config(tries(300, "properties_engine"))]
 
     #[test]
     fn the_engine_decides_as_its_naive_twin(case in case()) {
@@ -38,7 +25,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(tries(30))]
+    #![proptest_config(tries(30, "properties_engine"))]
 
     #[test]
     fn the_engine_samples_large_clusters_as_its_naive_twin(case in large_case()) {

@@ -5,35 +5,12 @@
 mod lived;
 
 use berth_core::{Capacities, FORKS_MAX, Options, Scheduler};
-use berth_test_support::generate::{Case, case, cases};
+use berth_test_support::generate::{case, tries};
 use lived::Lived;
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
-
-fn tries(default: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases: cases(default),
-        max_shrink_iters: 20_000,
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(
-            "tests/properties_fork.regressions",
-        ))),
-        ..ProptestConfig::default()
-    }
-}
-
-/// What shows of a scheduler.
-fn hashes(lived: &Lived) -> (u64, u64) {
-    (lived.engine.state_hash(), lived.engine.loop_hash())
-}
-
-fn live(lived: &mut Lived, case: &Case, numbers: std::ops::Range<usize>) {
-    for number in numbers {
-        lived.live(number, &case.events[number]);
-    }
-}
 
 proptest! {
-    #![proptest_config(tries(100))]
+    #![proptest_config(tries(100, "properties_fork"))]
 
     #[test]
     fn a_rollback_leaves_no_trace_and_a_commit_keeps_all(
@@ -46,41 +23,41 @@ proptest! {
         let [outer, inner, back] = cuts;
 
         let mut lived = Lived::new(&case);
-        live(&mut lived, &case, 0..outer);
-        let (at_outer, before) = (lived.clone(), hashes(&lived));
+        lived.live_through(&case, 0..outer);
+        let (at_outer, before) = (lived.clone(), lived.hashes());
         prop_assert!(lived.engine.fork().is_ok());
-        live(&mut lived, &case, outer..inner);
-        let (at_inner, between) = (lived.clone(), hashes(&lived));
+        lived.live_through(&case, outer..inner);
+        let (at_inner, between) = (lived.clone(), lived.hashes());
         prop_assert!(lived.engine.fork().is_ok());
-        live(&mut lived, &case, inner..back);
+        lived.live_through(&case, inner..back);
         prop_assert_eq!(lived.engine.forks(), 2);
 
         // The inner fork is taken back, and lived again to the same end.
-        let first = (lived.decided.clone(), hashes(&lived));
+        let first = (lived.decided.clone(), lived.hashes());
         prop_assert!(lived.engine.rollback());
         lived = at_inner.with(lived.engine);
         lived.check()?;
-        prop_assert_eq!(hashes(&lived), between);
-        live(&mut lived, &case, inner..back);
-        prop_assert_eq!((&lived.decided, hashes(&lived)), (&first.0, first.1));
+        prop_assert_eq!(lived.hashes(), between);
+        lived.live_through(&case, inner..back);
+        prop_assert_eq!((&lived.decided, lived.hashes()), (&first.0, first.1));
 
         // Then the outer one.
         prop_assert!(lived.engine.rollback());
         prop_assert!(!lived.engine.rollback());
         lived = at_outer.with(lived.engine);
-        prop_assert_eq!(hashes(&lived), before);
+        prop_assert_eq!(lived.hashes(), before);
         prop_assert!(lived.engine.fork().is_ok());
-        live(&mut lived, &case, outer..back);
+        lived.live_through(&case, outer..back);
         prop_assert!(lived.engine.commit());
         prop_assert!(!lived.engine.commit());
-        prop_assert_eq!((&lived.decided, hashes(&lived)), (&first.0, first.1));
+        prop_assert_eq!((&lived.decided, lived.hashes()), (&first.0, first.1));
 
         // Without any fork it is the same.
-        live(&mut lived, &case, back..end);
+        lived.live_through(&case, back..end);
         let mut plain = Lived::new(&case);
-        live(&mut plain, &case, 0..end);
+        plain.live_through(&case, 0..end);
         prop_assert_eq!(&plain.decided, &lived.decided);
-        prop_assert_eq!(hashes(&plain), hashes(&lived));
+        prop_assert_eq!(plain.hashes(), lived.hashes());
     }
 }
 

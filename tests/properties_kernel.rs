@@ -4,22 +4,11 @@
 use berth_core::kernel::naive;
 use berth_core::kernel::word::{self, Strategy as Scoring};
 use berth_core::kernel::{CPU, FAST_MAX, LANES, MEMORY, NodeBlock, Request};
-use berth_test_support::generate::cases;
+use berth_test_support::generate::tries;
 use num_bigint::BigInt;
 use proptest::array::uniform2;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
-
-fn tries(default: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases: cases(default),
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(
-            "tests/properties_kernel.regressions",
-        ))),
-        ..ProptestConfig::default()
-    }
-}
 
 /// What a node has of one resource, and how full it is: after the pod, at `percent` of it and
 /// `beside` a whole one.
@@ -137,7 +126,7 @@ fn naive_balance(block: &NodeBlock, lane: usize, asked: [i64; 2]) -> u8 {
 }
 
 proptest! {
-    #![proptest_config(tries(3_000))]
+    #![proptest_config(tries(3_000, "properties_kernel"))]
 
     #[test]
     fn the_block_kernel_equals_its_naive_twin(
@@ -185,7 +174,7 @@ fn percent(part: &BigInt, whole: &BigInt) -> BigInt {
 }
 
 proptest! {
-    #![proptest_config(tries(3_000))]
+    #![proptest_config(tries(3_000, "properties_kernel"))]
 
     #[test]
     fn the_twin_s_percentages_are_those_of_whole_numbers(cell in cell(), more in asked()) {

@@ -6,24 +6,12 @@ mod lived;
 
 use berth_core::Change;
 use berth_test_support::generate::world::WorldPod;
-use berth_test_support::generate::{case, cases};
+use berth_test_support::generate::{case, tries};
 use lived::Lived;
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
-
-fn tries(default: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases: cases(default),
-        max_shrink_iters: 20_000,
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(
-            "tests/properties_loop.regressions",
-        ))),
-        ..ProptestConfig::default()
-    }
-}
 
 proptest! {
-    #![proptest_config(tries(200))]
+    #![proptest_config(tries(200, "properties_loop"))]
 
     #[test]
     fn the_loop_loses_no_pod_and_leaves_no_trace(case in case()) {

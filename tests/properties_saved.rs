@@ -6,32 +6,9 @@ mod lived;
 use berth_core::object::config::KubeSchedulerConfiguration;
 use berth_core::{Capacities, Options, Scheduler};
 use berth_test_support::generate::profile::configuration;
-use berth_test_support::generate::{Case, case, cases};
+use berth_test_support::generate::{case, tries};
 use lived::Lived;
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
-
-fn tries(default: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases: cases(default),
-        max_shrink_iters: 20_000,
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(
-            "tests/properties_saved.regressions",
-        ))),
-        ..ProptestConfig::default()
-    }
-}
-
-/// What shows of a scheduler.
-fn hashes(lived: &Lived) -> (u64, u64) {
-    (lived.engine.state_hash(), lived.engine.loop_hash())
-}
-
-fn live(lived: &mut Lived, case: &Case, numbers: std::ops::Range<usize>) {
-    for number in numbers {
-        lived.live(number, &case.events[number]);
-    }
-}
 
 fn restore(
     config: &KubeSchedulerConfiguration,
@@ -43,7 +20,7 @@ fn restore(
 }
 
 proptest! {
-    #![proptest_config(tries(100))]
+    #![proptest_config(tries(100, "properties_saved"))]
 
     #[test]
     fn a_restored_scheduler_decides_as_the_one_that_was_saved(
@@ -53,7 +30,7 @@ proptest! {
         let end = case.events.len();
         let cut = (cut * end as f64) as usize;
         let mut lived = Lived::new(&case);
-        live(&mut lived, &case, 0..cut);
+        lived.live_through(&case, 0..cut);
         let bytes = lived.engine.save_state();
 
         let config = configuration(&case.profiles);
@@ -62,13 +39,13 @@ proptest! {
             let engine = restore(&config, capacities, &bytes)?;
             prop_assert!(engine.save_state() == bytes, "saved again it is another file");
             let mut again = lived.clone().with(engine);
-            prop_assert_eq!(hashes(&again), hashes(&lived));
+            prop_assert_eq!(again.hashes(), lived.hashes());
             again.check()?;
             let mut on = lived.clone();
-            live(&mut on, &case, cut..end);
-            live(&mut again, &case, cut..end);
+            on.live_through(&case, cut..end);
+            again.live_through(&case, cut..end);
             prop_assert_eq!(&again.decided, &on.decided);
-            prop_assert_eq!(hashes(&again), hashes(&on));
+            prop_assert_eq!(again.hashes(), on.hashes());
             again.check()?;
         }
 
@@ -76,10 +53,10 @@ proptest! {
         let mut told = lived.clone();
         told.by_id = true;
         let mut on = lived.clone();
-        live(&mut on, &case, cut..end);
-        live(&mut told, &case, cut..end);
+        on.live_through(&case, cut..end);
+        told.live_through(&case, cut..end);
         prop_assert_eq!(&told.decided, &on.decided);
-        prop_assert_eq!(hashes(&told), hashes(&on));
+        prop_assert_eq!(told.hashes(), on.hashes());
 
         // Under other rules it is the same cluster.
         let other = restore(&KubeSchedulerConfiguration::default(), same, &bytes)?;

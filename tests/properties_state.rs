@@ -8,20 +8,8 @@ use berth_core::{
 use berth_test_support::generate::event::Event;
 use berth_test_support::generate::profile::configuration;
 use berth_test_support::generate::world::{Key, Step, World};
-use berth_test_support::generate::{Case, case, cases};
+use berth_test_support::generate::{Case, case, tries};
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
-
-fn tries(default: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases: cases(default),
-        max_shrink_iters: 20_000,
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(
-            "tests/properties_state.regressions",
-        ))),
-        ..ProptestConfig::default()
-    }
-}
 
 /// The place of ImageLocality among the recipes' plugins. Its scores are as old as the last change
 /// of each node, so they are not a matter of objects alone.
@@ -150,7 +138,7 @@ fn undo_change(engine: &mut Scheduler, before: &World, change: Change, object: &
 }
 
 proptest! {
-    #![proptest_config(tries(300))]
+    #![proptest_config(tries(300, "properties_state"))]
 
     #[test]
     fn what_is_undone_leaves_no_trace(case in case(), first in 0.0..1.0) {

@@ -94,7 +94,16 @@ impl Intake {
         capacities: Capacities,
     ) -> Result<Self, CreateError> {
         let scheduler = Scheduler::new(&config, options, capacities)?;
-        Ok(Self {
+        Ok(Self::around(config, options, scheduler))
+    }
+
+    /// Feeds a scheduler that was made with these.
+    const fn around(
+        config: KubeSchedulerConfiguration,
+        options: Options,
+        scheduler: Scheduler,
+    ) -> Self {
+        Self {
             config,
             options,
             size: None,
@@ -106,7 +115,7 @@ impl Intake {
             arrivals: BTreeMap::new(),
             arrivals_count: 0,
             saved: Vec::new(),
-        })
+        }
     }
 
     /// The scheduler that is fed.

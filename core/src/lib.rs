@@ -123,6 +123,8 @@ pub use node_set::NodeSet;
 #[cfg(feature = "planted-bugs")]
 pub use planted::{Bug, plant};
 pub use quantity::Quantity;
+#[cfg(all(feature = "state-file", feature = "testing"))]
+pub use state_file::framed as framed_state;
 #[cfg(feature = "state-file")]
 pub use state_file::{StateError, VERSION as STATE_VERSION};
 #[cfg(feature = "objects")]

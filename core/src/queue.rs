@@ -205,6 +205,12 @@ impl Queue {
         }
     }
 
+    /// The pod that [`pop`](Self::pop) would take.
+    pub(crate) fn peek(&self) -> Option<PodId> {
+        let pod = self.active.peek().or_else(|| self.backoff.peek());
+        pod.map(PodId)
+    }
+
     /// The pod to be tried now: the first active one, else the first of those in backoff that were
     /// rejected. It is in flight then.
     pub(crate) fn pop(&mut self) -> Option<PodId> {

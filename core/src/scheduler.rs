@@ -8,6 +8,7 @@ mod fork;
 mod hooks;
 mod lookup;
 mod loop_hash;
+mod node_view;
 mod pending;
 mod post_filter;
 #[cfg(feature = "state-file")]
@@ -19,7 +20,7 @@ mod turn;
 pub use binding::BindOutcome;
 pub use fork::FORKS_MAX;
 pub use hooks::{Hooks, NoHooks, Permit, Reserve};
-pub use lookup::NodeView;
+pub use node_view::NodeView;
 pub use pending::QueuePart;
 #[cfg(feature = "state-file")]
 pub(crate) use saved::SavedScheduler;

@@ -119,14 +119,18 @@ pub(crate) fn check(
     })
 }
 
-/// Puts a frame around content.
+/// Encodes content, with a frame around it.
 pub(crate) fn write(content: &Content) -> Vec<u8> {
-    let mut bytes = Vec::from(MAGIC);
-    bytes.extend(VERSION.to_le_bytes());
     let content = postcard::to_allocvec(content);
     // Sequences of unknown length could not be written; there are none.
     debug_assert!(content.is_ok());
-    let content = content.unwrap_or_default();
+    framed(&content.unwrap_or_default())
+}
+
+/// A state file with this content, whatever it is; for tests of what is refused.
+pub fn framed(content: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::from(MAGIC);
+    bytes.extend(VERSION.to_le_bytes());
     bytes.extend((content.len() as u64).to_le_bytes());
     bytes.extend(content);
     bytes.extend(CRC.checksum(&bytes).to_le_bytes());

@@ -4,6 +4,7 @@ use crate::args::ExplainArgs;
 use crate::failure::{Failure, Outcome, exit};
 use crate::load::Loaded;
 use crate::output::Verdicts;
+use crate::room::decided;
 use crate::stopwatch::Stopwatch;
 use berth_core::{Detail, NodeSearch, PodResult};
 use std::process::ExitCode;
@@ -21,15 +22,21 @@ pub fn run(args: &ExplainArgs) -> Outcome {
     // Every node's verdict is asked for, so a sample is not the default here.
     options.node_search.get_or_insert(NodeSearch::All);
     let mut intake = loaded.build(options)?;
-    let scheduler = intake.scheduler_mut();
     stopwatch.stage(|timing| &mut timing.build);
 
     let (namespace, name) = args.pod.split_once('/').unwrap_or(("default", &args.pod));
-    let Some(pod) = scheduler.find_pod(namespace, name) else {
+    let Some(pod) = intake.scheduler().find_pod(namespace, name) else {
         return Err(Failure::Usage(loaded.absent(namespace, name)));
     };
+    let mut record = None;
+    decided(&mut intake, |intake| {
+        let (decision, own) = intake.scheduler_mut().explain(pod, Detail::Full);
+        record = Some(own);
+        decision
+    })?;
+    let record = record.unwrap_or_default();
+    let scheduler = intake.scheduler();
     let bound = scheduler.node_of(pod);
-    let (_, record) = scheduler.explain(pod, Detail::Full);
     stopwatch.stage(|timing| &mut timing.decide);
 
     let verdicts = Verdicts {

@@ -2,6 +2,7 @@
 
 use crate::escape::escape;
 use crate::input::{Problem, Problems};
+use berth_core::intake::IntakeError;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -25,6 +26,12 @@ pub enum Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Output(error)
+    }
+}
+
+impl From<IntakeError> for Failure {
+    fn from(error: IntakeError) -> Self {
+        Self::Usage(error.to_string())
     }
 }
 

@@ -3,21 +3,20 @@
 use crate::args::InputArgs;
 use crate::failure::{Failure, tell, tell_problems};
 use crate::input::{Input, Place, Problem, Problems};
+use crate::room::with_room;
 use crate::state::{self, State};
 use crate::{config, notes};
 use berth_core::id::PodId;
-use berth_core::intake::{Intake, IntakeError};
+use berth_core::intake::Intake;
 use berth_core::object::config::{DEFAULT_SCHEDULER_NAME, KubeSchedulerConfiguration};
 use berth_core::object::input::{InputOptions, Prepared, prepare};
 use berth_core::object::{Object, Pod};
-use berth_core::{ApplyError, Capacities, CapacityExceeded, CreateError, Options, Scheduler};
+use berth_core::{Capacities, Options, Scheduler};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// Pods that workloads may make in all: twice what Kubernetes supports in a cluster.
 const MADE_PODS_MAX: u64 = 300_000;
-/// How often a capacity is doubled before an input counts as too large.
-const DOUBLINGS_MAX: u32 = 64;
 
 /// A cluster that is ready to be built.
 pub struct Loaded {
@@ -83,9 +82,14 @@ impl Loaded {
 
     /// An intake that knows all objects, the pending pods included.
     pub fn build(&self, options: Options) -> Result<Intake, Failure> {
-        with_room(self.capacities(), |capacities| {
-            self.build_within(options, capacities)
-        })
+        let state = self.state.as_ref();
+        let mut intake = state::intake(state, &self.config, options, self.capacities())?;
+        for object in &self.objects {
+            with_room(&mut intake, |intake| {
+                intake.put(intake.change_of(object), object.clone())
+            })??;
+        }
+        Ok(intake)
     }
 
     /// Room for the input.
@@ -95,29 +99,6 @@ impl Loaded {
         state.map_or(objects, |state| {
             objects.plus(*state.intake.scheduler().capacities())
         })
-    }
-
-    fn build_within(
-        &self,
-        options: Options,
-        capacities: Capacities,
-    ) -> Result<Result<Intake, CapacityExceeded>, Failure> {
-        let state = self.state.as_ref();
-        let mut intake = match state::intake(state, &self.config, options, capacities)? {
-            Ok(intake) => intake,
-            Err(full) => return Ok(Err(full)),
-        };
-        for object in &self.objects {
-            match intake.put(intake.change_of(object), object.clone()) {
-                Ok(_) => {}
-                Err(IntakeError::Apply {
-                    error: ApplyError::Capacity(full),
-                    ..
-                }) => return Ok(Err(full)),
-                Err(error) => return Err(Failure::Usage(error.to_string())),
-            }
-        }
-        Ok(Ok(intake))
     }
 
     /// What to say of a pod that is not there.
@@ -135,32 +116,6 @@ impl Loaded {
             message.push_str(&namesakes.join(", "));
         }
         message
-    }
-}
-
-/// Makes something of a scheduler of this size, or of as much larger a one as it takes.
-pub fn with_room<T>(
-    mut capacities: Capacities,
-    mut make: impl FnMut(Capacities) -> Result<Result<T, CapacityExceeded>, Failure>,
-) -> Result<T, Failure> {
-    for _ in 0..DOUBLINGS_MAX {
-        capacities.check().map_err(|full| {
-            let hint = "split it, or leave out the objects that are larger than any cluster's";
-            Failure::Usage(format!("the input is too large: {full}; {hint}"))
-        })?;
-        match make(capacities)? {
-            Ok(made) => return Ok(made),
-            Err(full) => capacities = capacities.grown(full.which),
-        }
-    }
-    Err(Failure::Usage("the input is too large".to_owned()))
-}
-
-/// A scheduler that cannot be made: because it is too small, or for good.
-pub fn full<T>(error: CreateError) -> Result<Result<T, CapacityExceeded>, Failure> {
-    match error {
-        CreateError::Capacity(full) => Ok(Err(full)),
-        error => Err(Failure::Usage(format!("configuration: {error}"))),
     }
 }
 

@@ -12,6 +12,7 @@ mod failure;
 mod load;
 mod notes;
 mod output;
+mod room;
 mod simulate;
 mod state;
 mod stopwatch;

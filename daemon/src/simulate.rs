@@ -5,11 +5,12 @@ mod replay;
 
 use crate::args::{Order, SimulateArgs};
 use crate::failure::{Failure, Outcome, exit};
-use crate::load::{Loaded, with_room};
+use crate::load::Loaded;
 use crate::output::{NodeRow, Output, Placements, Summary};
+use crate::room::decided;
 use crate::state::{self, State};
 use crate::stopwatch::Stopwatch;
-use crate::world::{Customs, Stop, World};
+use crate::world::{Customs, World};
 use berth_core::intake::Intake;
 use berth_core::object::config::KubeSchedulerConfiguration;
 use berth_core::{Capacities, Options};
@@ -38,12 +39,11 @@ fn by_queue(args: &SimulateArgs) -> Outcome {
         customs: customs(args),
         capacities: loaded.capacities(),
     };
-    let mut world = play(args, &start, |world| {
+    let world = play(args, &start, Output::stdout(), |world| {
         world.load(&loaded.objects)?;
         stopwatch.stage(|timing| &mut timing.build);
         world.run_out()
     })?;
-    world.tell_rest()?;
     stopwatch.stage(|timing| &mut timing.decide);
     save(args, world.intake())?;
     let nodes = NodeRow::all(world.scheduler());
@@ -60,20 +60,19 @@ fn by_file(args: &SimulateArgs) -> Outcome {
     let loaded = Loaded::read(&args.filename, &args.input)?;
     stopwatch.stage(|timing| &mut timing.read);
     let mut intake = loaded.build(args.rules.options())?;
-    let scheduler = intake.scheduler_mut();
     stopwatch.stage(|timing| &mut timing.build);
 
     let mut placements = Placements::begin(args.output.output, Output::stdout())?;
     for (place, pod) in loaded.pending.iter().enumerate() {
-        let Some(pod) = pod.find(scheduler) else {
+        let Some(pod) = pod.find(intake.scheduler()) else {
             continue;
         };
-        let decision = scheduler.schedule(pod);
-        let record = scheduler.record(&decision, args.detail());
+        let decision = decided(&mut intake, |intake| intake.scheduler_mut().schedule(pod))?;
+        let record = intake.scheduler().record(&decision, args.detail());
         placements.decision(place, record)?;
     }
     stopwatch.stage(|timing| &mut timing.decide);
-    let nodes = NodeRow::all(scheduler);
+    let nodes = NodeRow::all(intake.scheduler());
     save(args, &intake)?;
     let summary = end(placements, nodes, args, &stopwatch, |summary| {
         summary.skipped = loaded.skipped as usize;
@@ -104,32 +103,26 @@ struct Start<'a> {
     capacities: Capacities,
 }
 
-/// A world that was played through, with tables as large as it took. They may fill up at any time,
-/// and the world is then made anew, so nothing is written before the end.
+/// A world that was played through to its end.
 fn play(
     args: &SimulateArgs,
     start: &Start<'_>,
-    mut play: impl FnMut(&mut World<Collector>) -> Result<(), Stop>,
+    output: Output,
+    play: impl FnOnce(&mut World<Collector>) -> Result<(), Failure>,
 ) -> Result<World<Collector>, Failure> {
     if start.state.is_some() && start.customs.recreate_victims {
         let message = "--recreate-victims: a state file does not say what its pods were made \
                        from; leave it out, or give the objects";
         return Err(Failure::Usage(message.to_owned()));
     }
-    with_room(start.capacities, |capacities| {
-        let intake = match state::intake(start.state, start.config, start.options, capacities)? {
-            Ok(intake) => intake,
-            Err(full) => return Ok(Err(full)),
-        };
-        let placements = Placements::begin(args.output.output, Output::held())?;
-        let collector = Collector::new(placements, args.attempts);
-        let mut world = World::new(intake, start.customs, collector);
-        match world.resume().and_then(|()| play(&mut world)) {
-            Ok(()) => Ok(Ok(world)),
-            Err(Stop::Full(full)) => Ok(Err(full)),
-            Err(Stop::Failed(failure)) => Err(failure),
-        }
-    })
+    let intake = state::intake(start.state, start.config, start.options, start.capacities)?;
+    let placements = Placements::begin(args.output.output, output)?;
+    let collector = Collector::new(placements, args.attempts);
+    let mut world = World::new(intake, start.customs, collector);
+    world.resume()?;
+    play(&mut world)?;
+    world.tell_rest()?;
+    Ok(world)
 }
 
 /// Writes what stands after the decisions, and tells the time if that is asked for.

@@ -2,11 +2,11 @@
 
 use crate::failure::Failure;
 use crate::input::{Place, Problem, read_bytes};
-use crate::load::full;
+use crate::room::too_large;
 use berth_core::intake::Intake;
 use berth_core::object::Object;
 use berth_core::object::config::KubeSchedulerConfiguration;
-use berth_core::{Capacities, CapacityExceeded, CreateError, Options, StateError};
+use berth_core::{Capacities, Options, StateError};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -69,24 +69,35 @@ impl State {
     }
 }
 
-/// An intake of this size that holds the state, or nothing.
+/// An intake that holds the state, or nothing, in tables of this size or as much larger ones as it
+/// takes.
 pub fn intake(
     state: Option<&State>,
     config: &KubeSchedulerConfiguration,
     options: Options,
-    capacities: Capacities,
-) -> Result<Result<Intake, CapacityExceeded>, Failure> {
-    let Some(state) = state else {
-        return match Intake::with_capacities(config.clone(), options, capacities) {
-            Ok(intake) => Ok(Ok(intake)),
-            Err(error) => full(error),
+    mut capacities: Capacities,
+) -> Result<Intake, Failure> {
+    loop {
+        capacities.check().map_err(too_large)?;
+        let made = match state {
+            None => Intake::with_capacities(config.clone(), options, capacities)
+                .map_err(StateError::from),
+            Some(state) => {
+                let given = Some(capacities);
+                Intake::restore_state(config.clone(), options, given, &state.bytes)
+            }
         };
-    };
-    let bytes = &state.bytes;
-    match Intake::restore_state(config.clone(), options, Some(capacities), bytes) {
-        Ok(intake) => Ok(Ok(intake)),
-        Err(StateError::Capacity(exceeded)) => full(CreateError::Capacity(exceeded)),
-        Err(error) => Err(Problem::of_place(Place::file(&state.file), error.to_string()).into()),
+        match (made, state) {
+            (Ok(intake), _) => return Ok(intake),
+            (Err(StateError::Capacity(full)), _) => capacities = capacities.grown(full.which),
+            (Err(error), Some(state)) => {
+                let place = Place::file(&state.file);
+                return Err(Problem::of_place(place, error.to_string()).into());
+            }
+            (Err(error), None) => {
+                return Err(Failure::Usage(format!("configuration: {error}")));
+            }
+        }
     }
 }
 

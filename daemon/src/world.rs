@@ -20,11 +20,11 @@ pub use step::{Put, Step};
 pub use timeline::{Course, Sample, Waits};
 
 use crate::failure::Failure;
-use berth_core::intake::{Intake, IntakeError};
+use crate::room::{grow, with_room};
+use berth_core::intake::Intake;
 use berth_core::object::{Object, Pod};
 use berth_core::{
-    ApplyError, BindOutcome, CapacityExceeded, Change, Decision, DecisionRecord, Detail, QueuePart,
-    Scheduler,
+    ApplyError, BindOutcome, Change, Decision, DecisionRecord, Detail, QueuePart, Scheduler,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -52,38 +52,6 @@ pub struct Customs {
     pub recreate_victims: bool,
     /// How much each record carries.
     pub detail: Detail,
-}
-
-/// Why a run ends before its end.
-#[derive(Debug)]
-pub enum Stop {
-    /// A table is too small; with a larger one the run can be made anew.
-    Full(CapacityExceeded),
-    Failed(Failure),
-}
-
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
-}
-
-impl From<io::Error> for Stop {
-    fn from(error: io::Error) -> Self {
-        Self::Failed(Failure::Output(error))
-    }
-}
-
-impl From<IntakeError> for Stop {
-    fn from(error: IntakeError) -> Self {
-        match error {
-            IntakeError::Apply {
-                error: ApplyError::Capacity(full),
-                ..
-            } => Self::Full(full),
-            error => Self::Failed(Failure::Usage(error.to_string())),
-        }
-    }
 }
 
 /// Hears of pods, by the number under which they came, and of every attempt at one.
@@ -162,7 +130,7 @@ impl<O: Observer> World<O> {
     }
 
     /// Takes the pods on that the intake has: bindings under way end well, as binding takes no time.
-    pub fn resume(&mut self) -> Result<(), Stop> {
+    pub fn resume(&mut self) -> Result<(), Failure> {
         let now = self.now();
         for id in self.intake.arrived() {
             let scheduler = self.intake.scheduler_mut();
@@ -211,7 +179,7 @@ impl<O: Observer> World<O> {
 
     /// Takes in objects that are prepared; one that is there already changes. Pods come a millisecond apart, as the queue keeps no order
     /// among those of the same time.
-    pub fn load(&mut self, objects: &[Object]) -> Result<(), Stop> {
+    pub fn load(&mut self, objects: &[Object]) -> Result<(), Failure> {
         for object in objects {
             match object {
                 Object::Pod(pod) => {
@@ -226,7 +194,7 @@ impl<O: Observer> World<O> {
                 }
                 object => {
                     let change = self.intake.change_of(object);
-                    self.intake.put(change, object.clone())?;
+                    self.take(change, object)?;
                 }
             }
         }
@@ -276,8 +244,11 @@ impl<O: Observer> World<O> {
     }
 
     /// Attempts until no pod is ready to be tried.
-    pub fn settle(&mut self) -> Result<(), Stop> {
+    pub fn settle(&mut self) -> Result<(), Failure> {
         while self.scheduler().has_ready() {
+            while let Err(full) = self.scheduler_mut().make_room() {
+                grow(&mut self.intake, full)?;
+            }
             let now = self.now();
             if let Some(decision) = self.scheduler_mut().schedule_one(now) {
                 self.follow(&decision)?;
@@ -289,7 +260,7 @@ impl<O: Observer> World<O> {
 
     /// Settles; then, until `ms` milliseconds are over, goes on to the next tenth of a second at
     /// which something may happen, and settles.
-    pub fn advance(&mut self, ms: u64) -> Result<(), Stop> {
+    pub fn advance(&mut self, ms: u64) -> Result<(), Failure> {
         let end = self.ms.saturating_add(ms);
         self.settle()?;
         while self.ms < end {
@@ -308,7 +279,7 @@ impl<O: Observer> World<O> {
 
     /// Lets time pass until nothing is left that could wake a pod. Pods whose attempts fail with an
     /// error come back for ever: they are left once all have failed since the last change.
-    pub fn run_out(&mut self) -> Result<(), Stop> {
+    pub fn run_out(&mut self) -> Result<(), Failure> {
         loop {
             self.settle()?;
             let backoff = self.backoff_may_help();
@@ -346,7 +317,7 @@ impl<O: Observer> World<O> {
     }
 
     /// Pods whose time is over succeed, and are gone.
-    fn finish_due(&mut self) -> Result<(), Stop> {
+    fn finish_due(&mut self) -> Result<(), Failure> {
         while let Some(Reverse((due, number, name))) = self.ends.peek().cloned() {
             if due > self.ms {
                 break;
@@ -365,48 +336,56 @@ impl<O: Observer> World<O> {
         self.scheduler().record(decision, self.customs.detail)
     }
 
+    /// Tells the scheduler of an object.
+    fn take(&mut self, change: Change, object: &Object) -> Result<(), Failure> {
+        with_room(&mut self.intake, |intake| {
+            intake.put(change, object.clone())
+        })??;
+        Ok(())
+    }
+
     /// Tells the scheduler of a pod's entry as it is now.
-    fn tell_pod(&mut self, name: &Name) -> Result<(), Stop> {
-        if let Some(entry) = self.pods.get(name) {
-            if entry.is_saved {
-                let scheduler = self.intake.scheduler_mut();
-                return told_by_id(scheduler, entry.pod()).map_err(Stop::Full);
-            }
-            let object = &entry.object;
-            let applied = self.intake.scheduler_mut().apply(Change::Modified, object);
-            applied.map_err(|error| match error {
-                ApplyError::Capacity(full) => Stop::Full(full),
+    fn tell_pod(&mut self, name: &Name) -> Result<(), Failure> {
+        let Some(entry) = self.pods.get(name) else {
+            return Ok(());
+        };
+        while let Err(error) = entry.tell(self.intake.scheduler_mut()) {
+            match error {
+                ApplyError::Capacity(full) => grow(&mut self.intake, full)?,
                 error => {
                     let message = format!("Pod {}/{}: {error}", name.0, name.1);
-                    Stop::Failed(Failure::Usage(message))
+                    return Err(Failure::Usage(message));
                 }
-            })?;
+            }
         }
         Ok(())
     }
 
-    fn remove_pod(&mut self, name: &Name) -> Result<Option<PodEntry>, Stop> {
+    fn remove_pod(&mut self, name: &Name) -> Result<Option<PodEntry>, Failure> {
         let Some(entry) = self.pods.remove(name) else {
             return Ok(None);
         };
-        self.intake.put(Change::Deleted, entry.object.clone())?;
+        self.take(Change::Deleted, &entry.object)?;
         self.observer.leaves(entry.number)?;
         self.changes += 1;
         Ok(Some(entry))
     }
 }
 
-/// Tells a scheduler of a pod's node or nomination.
-fn told_by_id(scheduler: &mut Scheduler, pod: &Pod) -> Result<(), CapacityExceeded> {
-    let metadata = &pod.metadata;
-    if let Some(id) = scheduler.find_pod(&metadata.namespace, &metadata.name) {
-        scheduler.seen_bound(id);
-        scheduler.seen_nominated(id, &pod.status.nominated_node_name)?;
-    }
-    Ok(())
-}
-
 impl PodEntry {
+    fn tell(&self, scheduler: &mut Scheduler) -> Result<(), ApplyError> {
+        if !self.is_saved {
+            return scheduler.apply(Change::Modified, &self.object);
+        }
+        let pod = self.pod();
+        let metadata = &pod.metadata;
+        if let Some(id) = scheduler.find_pod(&metadata.namespace, &metadata.name) {
+            scheduler.seen_bound(id);
+            scheduler.seen_nominated(id, &pod.status.nominated_node_name)?;
+        }
+        Ok(())
+    }
+
     fn pod(&self) -> &Pod {
         match &self.object {
             Object::Pod(pod) => pod,

@@ -12,6 +12,7 @@ use berth_test_support::generate::profile::configuration;
 use berth_test_support::generate::world::{Key, Step, World};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 const MILLISECOND: u64 = 1_000_000;
 
@@ -72,6 +73,20 @@ impl Lived {
     #[allow(dead_code, reason = "not every suite that has this module needs it")]
     pub fn with(self, engine: Scheduler) -> Self {
         Self { engine, ..self }
+    }
+
+    /// What shows of the engine.
+    #[allow(dead_code, reason = "not every suite that has this module needs it")]
+    pub fn hashes(&self) -> (u64, u64) {
+        (self.engine.state_hash(), self.engine.loop_hash())
+    }
+
+    /// Lives through these events of a case.
+    #[allow(dead_code, reason = "not every suite that has this module needs it")]
+    pub fn live_through(&mut self, case: &Case, numbers: Range<usize>) {
+        for number in numbers {
+            self.live(number, &case.events[number]);
+        }
     }
 
     pub fn live(&mut self, number: usize, event: &Event) {

@@ -2,7 +2,7 @@
 
 use super::{Intake, Key, Size, key};
 use crate::capacity::{Capacities, CapacityExceeded};
-use crate::id::PodId;
+use crate::id::{ClassId, PodId};
 use crate::object::config::KubeSchedulerConfiguration;
 use crate::object::{
     Labels, LimitRange, LimitRangeItem, LimitRangeSpec, Object, ObjectMeta, Overhead,
@@ -11,7 +11,7 @@ use crate::object::{
 use crate::quantity::Quantity;
 use crate::scheduler::{Options, Scheduler};
 use crate::state_file::{self, Content, StateError, check};
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
@@ -90,7 +90,7 @@ impl Intake {
         let content = state_file::read(bytes)?;
         let (capacities, is_fixed) = match capacities {
             Some(given) => (given, true),
-            None => (around(&content)?, false),
+            None => (room_for(&content)?, false),
         };
         Self::of_content(config, options, capacities, is_fixed, content)
     }
@@ -103,24 +103,15 @@ impl Intake {
         content: Content,
     ) -> Result<Self, StateError> {
         let Content { scheduler, intake } = content;
-        let make = |capacities| Scheduler::restore(&config, options, capacities, &scheduler);
+        let make = |capacities| Scheduler::restore(&config, options, capacities, &scheduler, &[]);
         let scheduler = if is_fixed {
             make(capacities)?
         } else {
             restore_growing(capacities, make)?
         };
         let mut restored = Self {
-            config,
-            options,
-            size: None,
             is_fixed,
-            scheduler,
-            is_empty: false,
-            completing: BTreeMap::new(),
-            implied: BTreeSet::new(),
-            arrivals: BTreeMap::new(),
-            arrivals_count: 0,
-            saved: Vec::new(),
+            ..Self::around(config, options, scheduler)
         };
         if let Some(intake) = intake {
             restored.restore(intake)?;
@@ -140,7 +131,7 @@ impl Intake {
         let capacities = match size {
             _ if is_fixed => *self.scheduler.capacities(),
             Some(size) => size.capacities()?,
-            None => around(&content)?,
+            None => room_for(&content)?,
         };
         let (config, options) = (self.config.clone(), self.options);
         let mut restored = Self::of_content(config, options, capacities, is_fixed, content)?;
@@ -148,6 +139,47 @@ impl Intake {
         externals.clone_from(&self.scheduler.externals);
         *self = Self { size, ..restored };
         Ok(())
+    }
+
+    /// Makes tables larger: twice of what was refused, and of what then is too small in its turn.
+    /// Everything stays as it is, ids included; it takes the memory of both for that moment.
+    ///
+    /// # Errors
+    /// There is a fork, or tables would become larger than [`BYTES_MAX`](crate::BYTES_MAX) allows;
+    /// nothing is changed then.
+    pub fn grow(&mut self, full: CapacityExceeded) -> Result<(), CapacityExceeded> {
+        self.grow_holding(full, &[])
+    }
+
+    /// The same where classes are [held](Scheduler::create_class), each listed as often as it is.
+    ///
+    /// # Errors
+    /// As [`grow`](Self::grow).
+    pub fn grow_holding(
+        &mut self,
+        full: CapacityExceeded,
+        held: &[ClassId],
+    ) -> Result<(), CapacityExceeded> {
+        if self.scheduler.forks() > 0 {
+            return Err(full);
+        }
+        let saved = self.scheduler.saved();
+        let larger = self.scheduler.capacities().grown(full.which);
+        let grown = restore_growing(larger, |capacities| {
+            Scheduler::restore(&self.config, self.options, capacities, &saved, held)
+        });
+        match grown {
+            Ok(mut scheduler) => {
+                scheduler.externals.clone_from(&self.scheduler.externals);
+                self.scheduler = scheduler;
+                Ok(())
+            }
+            Err(StateError::Capacity(full)) => Err(full),
+            Err(error) => {
+                debug_assert!(false, "{error}");
+                Err(full)
+            }
+        }
     }
 
     fn restore(&mut self, saved: SavedIntake) -> Result<(), StateError> {
@@ -176,7 +208,7 @@ impl Intake {
 }
 
 /// Room for a quarter more nodes and pods than the state holds, and some.
-fn around(content: &Content) -> Result<Capacities, CapacityExceeded> {
+fn room_for(content: &Content) -> Result<Capacities, CapacityExceeded> {
     let (nodes, pods) = content.scheduler.size();
     Size::around(nodes, pods).capacities()
 }

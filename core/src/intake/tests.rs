@@ -255,9 +255,9 @@ fn a_rollback_takes_back_what_the_intake_knows_beside_the_scheduler() {
     intake.fork().unwrap();
     // The pod's namespace is implied, and its priority comes from a class that is new.
     let class = priority_class("high", 7);
-    intake.load(list(&[class.clone()])).unwrap();
+    intake.load(list(core::slice::from_ref(&class))).unwrap();
     let high = with_priority_class(pod("a", "1"), "high");
-    intake.load(list(&[high.clone()])).unwrap();
+    intake.load(list(core::slice::from_ref(&high))).unwrap();
     let pod = intake.queue()[0];
     assert_eq!(intake.scheduler().priority(pod), 7);
     assert!(intake.rollback());
@@ -267,7 +267,7 @@ fn a_rollback_takes_back_what_the_intake_knows_beside_the_scheduler() {
     intake.load(list(&[high])).unwrap();
     assert_eq!(intake.scheduler().priority(intake.queue()[0]), 0);
     intake.fork().unwrap();
-    intake.load(list(&[class.clone()])).unwrap();
+    intake.load(list(core::slice::from_ref(&class))).unwrap();
     assert!(intake.commit());
     let again = intake.apply(Some(Change::Added), decoded(class));
     assert!(matches!(

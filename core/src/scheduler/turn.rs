@@ -5,6 +5,7 @@
 
 use super::hooks::{Hooks, NoHooks, Permit, Reserve};
 use super::{Scheduler, change};
+use crate::capacity::CapacityExceeded;
 use crate::class::flag;
 use crate::cluster::{PodRow, PodState};
 use crate::cycle::external::Outside;
@@ -57,6 +58,24 @@ impl Scheduler {
             }
             self.finish(pod, Place::Nowhere);
         }
+    }
+
+    /// Refuses what the next attempt would fail of for want of room, if time does not pass until then.
+    /// For callers that can make tables larger.
+    ///
+    /// # Errors
+    /// The table that is full.
+    pub fn make_room(&mut self) -> Result<(), CapacityExceeded> {
+        let Some(row) = self.queue.peek().and_then(|pod| self.row(pod)) else {
+            return Ok(());
+        };
+        let class = *self.cluster.class(row.class).class;
+        if class.profile.is_none() || class.has(flag::TERMINATING) || class.unsupported().is_some()
+        {
+            return Ok(());
+        }
+        self.cluster.make_live(row.class)?;
+        self.cluster.check_place(row.class, Some(0))
     }
 
     fn turn(&mut self, pod: PodId, hooks: &mut impl Hooks) -> Decision {

@@ -1,11 +1,11 @@
-use super::{Content, HEADER, MAGIC, StateError, VERSION, read, write};
+use super::{Content, HEADER, MAGIC, StateError, VERSION, framed, read, write};
 use crate::cluster::saved::SavedNode;
 use crate::id::{ClassId, NodeId, PodId, TextId};
-use crate::intake::Intake;
+use crate::intake::{Intake, IntakeError};
 use crate::object::config::KubeSchedulerConfiguration;
 use crate::object::decode::Decoded;
 use crate::queue::Place;
-use crate::{Capacities, Hooks, Options, Outcome, Permit, Scheduler};
+use crate::{ApplyError, Capacities, Hooks, Options, Outcome, Permit, Scheduler};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -204,6 +204,58 @@ fn a_state_in_use_stays_when_another_is_refused() {
     assert_eq!(refused.to_string(), "capacity `nodes` of 2 is used up");
 }
 
+#[test]
+fn a_full_table_can_grow_and_everything_stays() {
+    let config = KubeSchedulerConfiguration::default();
+    let mut small = Capacities::for_size(1, 1);
+    (small.texts, small.classes, small.objects) = (16, 1, 1);
+    let options = Options::default();
+    let mut grown = Intake::with_capacities(config.clone(), options, small).expect("an intake");
+    let mut roomy = Intake::new(config, options, None).expect("an intake");
+    let mut times = 0_u32;
+    for number in 0..30 {
+        let name = format!("p{number}");
+        for object in [
+            node(&format!("n{number}"), "z"),
+            pod(&name, &format!("{number}m"), &json!({})),
+        ] {
+            let expected = roomy.apply(None, load(object.clone())).expect("room");
+            let applied = loop {
+                match grown.apply(None, load(object.clone())) {
+                    Err(IntakeError::Apply {
+                        error: ApplyError::Capacity(full),
+                        ..
+                    }) => {
+                        times += 1;
+                        grown.grow(full).expect("a larger table");
+                    }
+                    other => break other.expect("an object"),
+                }
+            };
+            assert_eq!(applied.id, expected.id);
+        }
+        let now = SECOND * (number + 1);
+        while let Err(full) = grown.scheduler_mut().make_room() {
+            times += 1;
+            grown.grow(full).expect("a larger table");
+        }
+        let expected = roomy.scheduler_mut().schedule_one(now);
+        assert_eq!(grown.scheduler_mut().schedule_one(now), expected);
+        assert_eq!(hashes(&grown), hashes(&roomy));
+    }
+    assert!(times > 5, "{times}");
+    let full = crate::CapacityExceeded {
+        which: "nodes",
+        limit: 1,
+    };
+    grown.scheduler_mut().fork().expect("a fork");
+    assert_eq!(grown.grow(full), Err(full));
+    let before = grown.scheduler().capacities().nodes;
+    assert!(grown.scheduler_mut().rollback());
+    grown.grow(full).expect("a larger table");
+    assert_eq!(grown.scheduler().capacities().nodes, before * 2);
+}
+
 /// B92.
 #[test]
 fn changed_cut_and_longer_files_are_refused_and_say_how() {
@@ -391,14 +443,6 @@ fn content_that_no_scheduler_writes_is_refused_and_says_where() {
 #[test]
 fn content_that_is_no_encoding_is_refused() {
     let bytes = sample().save_state();
-    let framed = |content: &[u8]| {
-        let mut framed = Vec::from(&bytes[..HEADER - 8]);
-        framed.extend((content.len() as u64).to_le_bytes());
-        framed.extend(content);
-        let check = super::CRC.checksum(&framed);
-        framed.extend(check.to_le_bytes());
-        framed
-    };
     let content = &bytes[HEADER..bytes.len() - 4];
     assert_eq!(framed(content), bytes);
     // 2^40 texts.
@@ -433,11 +477,9 @@ fn a_state_that_is_accepted_works() {
     let (mut refused, mut accepted) = (0_u32, 0_u32);
     for at in HEADER..bytes.len() - 4 {
         for flip in [1_u8, 0x80, 0x7f] {
-            let mut changed = Vec::from(&bytes[..bytes.len() - 4]);
-            changed[at] ^= flip;
-            let check = super::CRC.checksum(&changed);
-            changed.extend(check.to_le_bytes());
-            let Ok(mut intake) = restored(&changed) else {
+            let mut changed = Vec::from(&bytes[HEADER..bytes.len() - 4]);
+            changed[at - HEADER] ^= flip;
+            let Ok(mut intake) = restored(&framed(&changed)) else {
                 refused += 1;
                 continue;
             };

@@ -6,11 +6,11 @@ use crate::config;
 use crate::failure::{Failure, Outcome, tell, tell_problems};
 use crate::input::{Input, Place, Problem};
 use crate::notes;
-use crate::output::NodeRow;
+use crate::output::{NodeRow, Output};
 use crate::state::State;
 use crate::stopwatch::Stopwatch;
 use crate::trace::Trace;
-use crate::world::{Customs, Put, Stop, World};
+use crate::world::{Customs, Put, World};
 use berth_core::Capacities;
 use berth_core::object::expand::Expansion;
 use berth_core::object::validate::validate;
@@ -54,10 +54,11 @@ pub fn run(args: &SimulateArgs, trace: &Path) -> Outcome {
         capacities,
     };
     stopwatch.stage(|timing| &mut timing.build);
-    let mut world = play(args, &start, |world| replay(world, &first, &trace))?;
+    // A step may turn out to be wrong, and then nothing is told.
+    let output = Output::held();
+    let world = play(args, &start, output, |world| replay(world, &first, &trace))?;
     stopwatch.stage(|timing| &mut timing.decide);
 
-    world.tell_rest()?;
     world.notes().for_each(|note| tell("note", note));
     if world.absent > 0 {
         let count = world.absent;
@@ -77,7 +78,7 @@ fn replay(
     world: &mut World<super::Collector>,
     first: &[(Object, Place)],
     trace: &Trace,
-) -> Result<(), Stop> {
+) -> Result<(), Failure> {
     for (object, place) in first {
         world.tick();
         world.put(Put::Add, object.clone(), place, None)?;

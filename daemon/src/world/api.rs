@@ -4,7 +4,8 @@
 //! takes from others, then its victims one by one.
 
 use super::attempt::{Attempt, Condition, Patch};
-use super::{Name, Observer, PodEntry, Stop, World};
+use super::{Name, Observer, PodEntry, World};
+use crate::failure::Failure;
 use berth_core::id::PodId;
 use berth_core::object::{Object, PodCondition, PodStatus};
 use berth_core::plugins::Plugin;
@@ -16,7 +17,7 @@ const DELETED_AT: &str = "2000-01-01T00:00:00Z";
 
 impl<O: Observer> World<O> {
     /// Does what follows from an attempt, and tells of it.
-    pub(super) fn follow(&mut self, decision: &Decision) -> Result<(), Stop> {
+    pub(super) fn follow(&mut self, decision: &Decision) -> Result<(), Failure> {
         let mut attempt = Attempt {
             ms: self.ms,
             record: self.record(decision),
@@ -47,7 +48,7 @@ impl<O: Observer> World<O> {
         decision: &Decision,
         name: &Name,
         attempt: &mut Attempt,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Failure> {
         let record = &attempt.record;
         let message = record.message.clone().or_else(|| record.error.clone());
         let message = message.unwrap_or_default();
@@ -95,7 +96,7 @@ impl<O: Observer> World<O> {
         Ok(())
     }
 
-    fn bind(&mut self, id: PodId, name: &Name, node: &str) -> Result<(), Stop> {
+    fn bind(&mut self, id: PodId, name: &Name, node: &str) -> Result<(), Failure> {
         let (ms, now) = (self.ms, self.now());
         self.scheduler_mut().bound(id, BindOutcome::Bound, now);
         let Some(entry) = self.pods.get_mut(name) else {
@@ -126,7 +127,7 @@ impl<O: Observer> World<O> {
         condition: Option<Condition>,
         nomination: Option<String>,
         message: &str,
-    ) -> Result<Option<Patch>, Stop> {
+    ) -> Result<Option<Patch>, Failure> {
         let Some(entry) = self.pods.get_mut(name) else {
             return Ok(None);
         };
@@ -163,7 +164,7 @@ impl<O: Observer> World<O> {
         }))
     }
 
-    fn evict(&mut self, name: &Name) -> Result<(), Stop> {
+    fn evict(&mut self, name: &Name) -> Result<(), Failure> {
         let Some(entry) = self.pods.get_mut(name) else {
             return Ok(());
         };
@@ -181,7 +182,7 @@ impl<O: Observer> World<O> {
     }
 
     /// A pod in the place of one that is gone, as its controller makes it: the same spec, pending.
-    pub(super) fn make_again(&mut self, entry: PodEntry) -> Result<(), Stop> {
+    pub(super) fn make_again(&mut self, entry: PodEntry) -> Result<(), Failure> {
         let runs = entry.runs;
         let Object::Pod(mut pod) = entry.object else {
             return Ok(());
@@ -204,10 +205,10 @@ impl<O: Observer> World<O> {
     }
 
     /// A pod that was not there comes.
-    pub(super) fn arrive(&mut self, object: Object, runs: Option<u64>) -> Result<(), Stop> {
+    pub(super) fn arrive(&mut self, object: Object, runs: Option<u64>) -> Result<(), Failure> {
         let metadata = object.metadata();
         let name = (metadata.namespace.clone(), metadata.name.clone());
-        self.intake.put(Change::Added, object.clone())?;
+        self.take(Change::Added, &object)?;
         let number = self.arrivals;
         let entry = PodEntry {
             object,

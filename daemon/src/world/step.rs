@@ -1,6 +1,7 @@
 //! What is done to the world from outside.
 
-use super::{Key, Observer, Stop, World};
+use super::{Key, Observer, World};
+use crate::failure::Failure;
 use crate::input::Place;
 use berth_core::Change;
 use berth_core::object::{Object, Pod};
@@ -41,7 +42,7 @@ pub enum Put {
 }
 
 impl<O: Observer> World<O> {
-    pub fn step(&mut self, step: &Step) -> Result<(), Stop> {
+    pub fn step(&mut self, step: &Step) -> Result<(), Failure> {
         match step {
             Step::Put { how, objects, runs } => {
                 for (object, place) in objects {
@@ -73,7 +74,7 @@ impl<O: Observer> World<O> {
         mut object: Object,
         place: &Place,
         runs: Option<u64>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Failure> {
         let notes = self
             .intake
             .admit(&mut object)
@@ -94,12 +95,10 @@ impl<O: Observer> World<O> {
             (Put::Update | Put::Apply, true) => self.replace(&key, object, runs),
             (Put::Add, true) => {
                 let message = format!("{} is there already", subject(&key));
-                Err(Stop::Failed(
-                    crate::input::Problem::of_place(place.clone(), message).into(),
-                ))
+                Err(crate::input::Problem::of_place(place.clone(), message).into())
             }
         }
-        .map_err(|stop| at(place, stop))
+        .map_err(|failure| at(place, failure))
     }
 
     pub(super) fn is_there(&self, key: &Key) -> bool {
@@ -109,7 +108,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    fn add(&mut self, key: &Key, object: Object, runs: Option<u64>) -> Result<(), Stop> {
+    fn add(&mut self, key: &Key, object: Object, runs: Option<u64>) -> Result<(), Failure> {
         if let Object::Pod(pod) = &object {
             // What has finished takes no part.
             if pod.status.is_finished() {
@@ -117,7 +116,7 @@ impl<O: Observer> World<O> {
             }
             return self.arrive(object, runs);
         }
-        self.intake.put(Change::Added, object.clone())?;
+        self.take(Change::Added, &object)?;
         self.changes += 1;
         self.settle_in(key, object, runs)
     }
@@ -127,7 +126,7 @@ impl<O: Observer> World<O> {
         key: &Key,
         mut object: Object,
         runs: Option<u64>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Failure> {
         self.changes += 1;
         if let Object::Pod(pod) = &mut object {
             let name = (key.1.clone(), key.2.clone());
@@ -147,12 +146,12 @@ impl<O: Observer> World<O> {
             }
             return self.tell_pod(&name);
         }
-        self.intake.put(Change::Modified, object.clone())?;
+        self.take(Change::Modified, &object)?;
         self.settle_in(key, object, runs)
     }
 
     /// An object that is no pod is there; its controllers look at it.
-    fn settle_in(&mut self, key: &Key, object: Object, runs: Option<u64>) -> Result<(), Stop> {
+    fn settle_in(&mut self, key: &Key, object: Object, runs: Option<u64>) -> Result<(), Failure> {
         self.others.insert(key.clone(), object);
         self.make_pods(key, runs)?;
         if key.0 == "Node" {
@@ -161,7 +160,7 @@ impl<O: Observer> World<O> {
         Ok(())
     }
 
-    fn delete(&mut self, key: &Key) -> Result<(), Stop> {
+    fn delete(&mut self, key: &Key) -> Result<(), Failure> {
         if let ("Pod", namespace, name) = key {
             let removed = self.remove_pod(&(namespace.clone(), name.clone()))?;
             self.absent += u64::from(removed.is_none());
@@ -173,14 +172,14 @@ impl<O: Observer> World<O> {
         };
         self.changes += 1;
         self.drop_pods(key)?;
-        self.intake.put(Change::Deleted, object)?;
+        self.take(Change::Deleted, &object)?;
         if key.0 == "Node" {
             self.make_daemons()?;
         }
         Ok(())
     }
 
-    fn fail_node(&mut self, node: &str) -> Result<(), Stop> {
+    fn fail_node(&mut self, node: &str) -> Result<(), Failure> {
         let on_node = self
             .pods
             .iter()
@@ -231,11 +230,11 @@ pub(super) fn subject((kind, namespace, name): &Key) -> String {
 }
 
 /// Says where the object stands that cannot be taken in.
-fn at(place: &Place, stop: Stop) -> Stop {
-    match stop {
-        Stop::Failed(crate::failure::Failure::Usage(message)) if *place != Place::default() => {
-            Stop::Failed(crate::input::Problem::of_place(place.clone(), message).into())
+fn at(place: &Place, failure: Failure) -> Failure {
+    match failure {
+        Failure::Usage(message) if *place != Place::default() => {
+            crate::input::Problem::of_place(place.clone(), message).into()
         }
-        stop => stop,
+        failure => failure,
     }
 }

@@ -4,7 +4,7 @@
 //! Fewer are asked for: those that wait go first, then those with the highest numbers. A changed
 //! template replaces all pods at once.
 
-use super::{Key, Observer, Stop, World};
+use super::{Key, Observer, World};
 use crate::failure::Failure;
 use berth_core::Change;
 use berth_core::object::expand::{Expansion, implied_replica_set};
@@ -31,7 +31,7 @@ struct Made {
 
 impl<O: Observer> World<O> {
     /// Gives a workload the pods that it asks for; other objects have none.
-    pub(super) fn make_pods(&mut self, key: &Key, runs: Option<u64>) -> Result<(), Stop> {
+    pub(super) fn make_pods(&mut self, key: &Key, runs: Option<u64>) -> Result<(), Failure> {
         let Some(object) = self.others.get(key).cloned() else {
             return Ok(());
         };
@@ -67,14 +67,14 @@ impl<O: Observer> World<O> {
     }
 
     /// DaemonSets follow the nodes.
-    pub(super) fn make_daemons(&mut self) -> Result<(), Stop> {
+    pub(super) fn make_daemons(&mut self) -> Result<(), Failure> {
         let keys = self.workloads.keys().filter(|key| key.0 == "DaemonSet");
         let keys: Vec<Key> = keys.cloned().collect();
         keys.iter().try_for_each(|key| self.make_pods(key, None))
     }
 
     /// A workload is gone, and its pods with it.
-    pub(super) fn drop_pods(&mut self, key: &Key) -> Result<(), Stop> {
+    pub(super) fn drop_pods(&mut self, key: &Key) -> Result<(), Failure> {
         if let Some(mut workload) = self.workloads.remove(key) {
             self.remove_made(&mut workload, &key.1, usize::MAX)?;
         }
@@ -82,12 +82,12 @@ impl<O: Observer> World<O> {
         if key.0 == "Deployment"
             && let Some(set) = self.others.remove(&set)
         {
-            self.intake.put(Change::Deleted, set)?;
+            self.take(Change::Deleted, &set)?;
         }
         Ok(())
     }
 
-    fn put_replica_set(&mut self, set: &berth_core::object::Workload) -> Result<(), Stop> {
+    fn put_replica_set(&mut self, set: &berth_core::object::Workload) -> Result<(), Failure> {
         let metadata = &set.metadata;
         let key = (
             "ReplicaSet",
@@ -100,12 +100,12 @@ impl<O: Observer> World<O> {
         } else {
             Change::Added
         };
-        self.intake.put(change, set.clone())?;
+        self.take(change, &set)?;
         self.others.insert(key, set);
         Ok(())
     }
 
-    fn scale(&mut self, workload: &mut Workload, expansion: &Expansion<'_>) -> Result<(), Stop> {
+    fn scale(&mut self, workload: &mut Workload, expansion: &Expansion<'_>) -> Result<(), Failure> {
         let namespace = &expansion.metadata().namespace;
         if expansion.template().spec.containers.is_empty() {
             let name = &expansion.metadata().name;
@@ -130,7 +130,7 @@ impl<O: Observer> World<O> {
         &mut self,
         workload: &mut Workload,
         expansion: &Expansion<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Failure> {
         let count = self.within_limit(expansion)?;
         let nodes = (0..count).filter_map(|index| Some((index, expansion.node(index)?)));
         let nodes: BTreeMap<&str, u64> = nodes.map(|(index, node)| (node, index)).collect();
@@ -167,7 +167,7 @@ impl<O: Observer> World<O> {
         index: u64,
         number: u64,
         node: Option<&str>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Failure> {
         let mut object = Object::Pod(Box::new(expansion.pod(index, number)));
         let notes = self.intake.admit(&mut object)?;
         self.notes.extend(notes);
@@ -181,7 +181,7 @@ impl<O: Observer> World<O> {
                 "{}/{} is a pod already, and a workload's next one",
                 name.0, name.1
             );
-            return Err(Failure::Usage(message).into());
+            return Err(Failure::Usage(message));
         }
         self.tick();
         self.arrive(object, workload.runs)?;
@@ -190,7 +190,7 @@ impl<O: Observer> World<O> {
     }
 
     /// How many pods a workload asks for.
-    fn within_limit(&self, expansion: &Expansion<'_>) -> Result<u64, Stop> {
+    fn within_limit(&self, expansion: &Expansion<'_>) -> Result<u64, Failure> {
         let wanted = expansion.count();
         let total = wanted.saturating_add(self.pods.len() as u64);
         if total > MADE_PODS_MAX {
@@ -199,7 +199,7 @@ impl<O: Observer> World<O> {
                 "{}/{} asks for {wanted} pods, {total} in all; at most {MADE_PODS_MAX} are made",
                 metadata.namespace, metadata.name
             );
-            return Err(Failure::Usage(message).into());
+            return Err(Failure::Usage(message));
         }
         Ok(wanted)
     }
@@ -210,7 +210,7 @@ impl<O: Observer> World<O> {
         workload: &mut Workload,
         namespace: &str,
         count: usize,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Failure> {
         let mut numbers: Vec<(bool, u64)> = workload
             .pods
             .iter()

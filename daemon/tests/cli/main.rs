@@ -7,4 +7,5 @@ mod help;
 mod pipe;
 mod run;
 mod simulate;
+mod state;
 mod trace;

@@ -18,6 +18,7 @@ pub mod node;
 pub mod pod;
 pub mod quantity;
 pub mod selector;
+pub mod state;
 pub mod times;
 pub mod toleration;
 pub mod yaml;
@@ -37,7 +38,7 @@ mod side_by_side;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: [Target; 15] = [
     ("affinity", affinity::run),
     ("calls", calls::run),
     ("cluster", cluster::run),
@@ -49,6 +50,7 @@ pub const TARGETS: [Target; 14] = [
     ("pod", pod::run),
     ("quantity", quantity::run),
     ("selector", selector::run),
+    ("state", state::run),
     ("times", times::run),
     ("toleration", toleration::run),
     ("yaml", yaml::run),

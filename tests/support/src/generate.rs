@@ -21,6 +21,7 @@ use pod::PodRecipe;
 use profile::ProfileRecipe;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 use std::fmt;
 
 /// A whole history of a small cluster.
@@ -105,6 +106,19 @@ pub fn large_case() -> impl Strategy<Value = Case> {
             pods,
             events,
         })
+}
+
+/// How a property of the suite `tests/SUITE.rs` is tried: so many times unless the environment says
+/// otherwise, and with what it failed on before.
+pub fn tries(default: u32, suite: &str) -> ProptestConfig {
+    // Proptest keeps the path for as long as the process runs.
+    let kept = format!("tests/{suite}.regressions").leak();
+    ProptestConfig {
+        cases: cases(default),
+        max_shrink_iters: 20_000,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(kept))),
+        ..ProptestConfig::default()
+    }
 }
 
 /// How many cases a property is tried with: `default`, or a share of what `BERTH_CASES` says

@@ -40,6 +40,14 @@ impl Simulation {
             pod.spec.node_name.clone_from(node);
         }
         let object = Object::Pod(Box::new(pod));
+        // An earlier one may be there still, as there was no room to hear that it goes.
+        if self
+            .client
+            .told
+            .contains_key(&crate::server::id_of(&object))
+        {
+            return Ok(true);
+        }
         match self.engine.apply(Change::Added, &object) {
             Ok(()) => {}
             Err(ApplyError::Capacity(_)) => return Ok(true),
