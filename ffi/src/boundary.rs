@@ -20,6 +20,8 @@ pub struct berth_scheduler_t {
 /// What a handle has.
 pub struct State {
     pub intake: Intake,
+    /// Whether a full table becomes larger.
+    pub grows: bool,
     /// Why the last call that failed did.
     pub error: String,
     /// What the last load or change had to say.
@@ -48,19 +50,20 @@ thread_local! {
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Makes a handle of what `body` makes. Its failure is kept for this thread.
+/// Makes a handle of what `body` makes, and whether its tables grow. Its failure is kept for this thread.
 pub fn create(
-    body: impl FnOnce() -> Result<Intake, Failure>,
+    body: impl FnOnce() -> Result<(Intake, bool), Failure>,
     hand_out: impl FnOnce(*mut berth_scheduler_t),
 ) -> berth_result_t {
     let mut text = String::new();
     let result = stop_panics(|| {
-        let intake = body().map_err(|failure| {
+        let (intake, grows) = body().map_err(|failure| {
             text = failure.text;
             failure.result
         })?;
         let state = State {
             intake,
+            grows,
             error: String::new(),
             notes: String::new(),
             templates: Templates::default(),
@@ -219,11 +222,8 @@ mod tests {
     fn handle() -> *mut berth_scheduler_t {
         let mut made = ptr::null_mut();
         let new = || {
-            Ok(Intake::new(
-                berth_core::object::config::KubeSchedulerConfiguration::default(),
-                Options::default(),
-                None,
-            )?)
+            let config = berth_core::object::config::KubeSchedulerConfiguration::default();
+            Ok((Intake::new(config, Options::default(), None)?, true))
         };
         assert_eq!(
             create(new, |handle| made = handle),

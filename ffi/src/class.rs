@@ -206,6 +206,12 @@ impl Versioned for berth_class_t {
 pub(crate) struct Templates(BTreeMap<berth_class_id_t, (Box<Pod>, u32)>);
 
 impl Templates {
+    /// The classes, each as often as it is held.
+    pub(crate) fn held(&self) -> impl Iterator<Item = ClassId> + '_ {
+        let each = self.0.iter();
+        each.flat_map(|(id, (_, count))| (0..*count).map(|_| ClassId(*id)))
+    }
+
     /// A pod of the class, without a name.
     pub(crate) fn pod(&self, class: berth_class_id_t) -> Option<Pod> {
         self.0.get(&class).map(|(pod, _)| Pod::clone(pod))
@@ -431,7 +437,7 @@ pub unsafe extern "C" fn berth_class_create(
         let Object::Pod(pod) = object else {
             return Err(bad_value("class", "another object"));
         };
-        let id = state.intake.create_class(&pod)?;
+        let id = state.with_room(|intake| Ok(intake.create_class(&pod)?))?;
         let (_, count) = state.templates.0.entry(id.0).or_insert((pod, 0));
         *count = count.saturating_add(1);
         state.notes = notes.join("\n");

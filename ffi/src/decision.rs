@@ -162,10 +162,12 @@ pub unsafe extern "C" fn berth_evaluate(
         scores.check("out_scores")?;
         counts.check()?;
         let id = known(state, pod)?;
-        let State {
-            intake, callbacks, ..
-        } = &mut *state;
-        let decision = intake.evaluate_with(id, callbacks);
+        let (decision, ()) = state.attempt_with_room(|state| {
+            let State {
+                intake, callbacks, ..
+            } = state;
+            (intake.evaluate_with(id, callbacks), ())
+        });
         let scheduler = state.intake.scheduler();
         let rows = scheduler.node_rows();
         counts.write(|size| berth_counts_t {
@@ -232,11 +234,14 @@ pub unsafe extern "C" fn berth_schedule_pod(
     boundary::enter(scheduler, |state| {
         out.check()?;
         let id = known(state, pod)?;
-        let State {
-            intake, callbacks, ..
-        } = &mut *state;
-        let decision = intake.scheduler_mut().schedule_with(id, callbacks);
-        out.write(|size| berth_decision_t::of(size, Some(&decision), intake.scheduler()))
+        let (decision, ()) = state.attempt_with_room(|state| {
+            let State {
+                intake, callbacks, ..
+            } = state;
+            (intake.scheduler_mut().schedule_with(id, callbacks), ())
+        });
+        let scheduler = state.intake.scheduler();
+        out.write(|size| berth_decision_t::of(size, Some(&decision), scheduler))
     })
 }
 
@@ -264,10 +269,12 @@ pub unsafe extern "C" fn berth_explain_json(
     let out_length = borrow!(Out(out_length));
     boundary::enter(scheduler, |state| {
         let id = known(state, pod)?;
-        let State {
-            intake, callbacks, ..
-        } = &mut *state;
-        let (_, record) = intake.explain_with(id, Detail::Full, callbacks);
+        let (_, record) = state.attempt_with_room(|state| {
+            let State {
+                intake, callbacks, ..
+            } = state;
+            intake.explain_with(id, Detail::Full, callbacks)
+        });
         let json = serde_json::to_string(&record)
             .map_err(|error| Failure::new(berth_result_t::BERTH_RESULT_PANIC, error))?;
         text::write(&json, buffer, out_length)

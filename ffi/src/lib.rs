@@ -36,6 +36,7 @@ mod plugin;
 mod pod;
 mod pointer;
 mod result;
+mod room;
 mod scheduler;
 mod state;
 mod turn;

@@ -228,8 +228,10 @@ pub unsafe extern "C" fn berth_node_upsert(
         out.check_optional("out_id")?;
         // SAFETY: the caller of this exported function promises what the header says of the struct.
         let node = unsafe { self::node(&given.required()?) }?;
-        let object = Decoded::Object(Box::new(Object::Node(Box::new(node))));
-        let applied = state.intake.apply(None, object)?;
+        let applied = state.with_room(|intake| {
+            let object = Object::Node(Box::new(node.clone()));
+            Ok(intake.apply(None, Decoded::Object(Box::new(object)))?)
+        })?;
         state.notes = applied.notes.join("\n");
         out.write(id_of(applied.id));
         Ok(())
@@ -257,7 +259,7 @@ pub unsafe extern "C" fn berth_node_remove(
         let mut gone = Node::default();
         scheduler.node(id).name.clone_into(&mut gone.metadata.name);
         let object = Object::Node(Box::new(gone));
-        state.intake.put(Change::Deleted, object)?;
+        state.with_room(|intake| Ok(intake.put(Change::Deleted, object.clone())?))?;
         Ok(())
     })
 }

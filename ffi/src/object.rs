@@ -90,12 +90,12 @@ pub unsafe extern "C" fn berth_load_json(
         if is_wanted {
             out.check()?;
         }
-        let document = text::document(json.required("json")?)?;
+        let json = json.required("json")?;
         let Loaded {
             pending,
             skipped,
             notes,
-        } = state.intake.load(vec![document])?;
+        } = state.with_room(|intake| Ok(intake.load(vec![text::document(json)?])?))?;
         state.notes = notes.join("\n");
         if is_wanted {
             out.write(|size| berth_loaded_t {
@@ -139,8 +139,9 @@ pub unsafe extern "C" fn berth_apply_json(
             BERTH_CHANGE_DELETED => Change::Deleted,
             other => return Err(bad_value("change", other)),
         };
-        let document = text::document(json.required("json")?)?;
-        let Applied { id, notes } = state.intake.apply(Some(change), document)?;
+        let json = json.required("json")?;
+        let Applied { id, notes } =
+            state.with_room(|intake| Ok(intake.apply(Some(change), text::document(json)?)?))?;
         state.notes = notes.join("\n");
         out.write(id_of(id));
         Ok(())

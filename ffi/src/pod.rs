@@ -84,8 +84,10 @@ pub unsafe extern "C" fn berth_pod_upsert(
         if flag("pod.never_preempts", given.never_preempts)? {
             "Never".clone_into(&mut pod.spec.preemption_policy);
         }
-        let object = Decoded::Object(Box::new(Object::Pod(Box::new(pod))));
-        let applied = state.intake.apply(None, object)?;
+        let applied = state.with_room(|intake| {
+            let object = Object::Pod(Box::new(pod.clone()));
+            Ok(intake.apply(None, Decoded::Object(Box::new(object)))?)
+        })?;
         state.notes = applied.notes.join("\n");
         out.write(id_of(applied.id));
         Ok(())
@@ -111,7 +113,7 @@ pub unsafe extern "C" fn berth_pod_remove(
         namespace.clone_into(&mut gone.metadata.namespace);
         name.clone_into(&mut gone.metadata.name);
         let object = Object::Pod(Box::new(gone));
-        state.intake.put(Change::Deleted, object)?;
+        state.with_room(|intake| Ok(intake.put(Change::Deleted, object.clone())?))?;
         Ok(())
     })
 }

@@ -1,7 +1,8 @@
 //! How a call ended.
 
+use crate::room::full_of;
 use berth_core::intake::IntakeError;
-use berth_core::{ApplyError, CreateError, StateError};
+use berth_core::{ApplyError, CapacityExceeded, CreateError, StateError};
 use std::fmt::Display;
 
 /// How a call ended. Numbers are never used again for something else.
@@ -52,12 +53,18 @@ pub enum berth_result_t {
 pub struct Failure {
     pub result: berth_result_t,
     pub text: String,
+    /// The table that was full.
+    pub full: Option<CapacityExceeded>,
 }
 
 impl Failure {
     pub fn new(result: berth_result_t, text: impl Display) -> Self {
         let text = text.to_string();
-        Self { result, text }
+        Self {
+            result,
+            text,
+            full: None,
+        }
     }
 }
 
@@ -77,7 +84,10 @@ impl From<IntakeError> for Failure {
             IntakeError::Apply { error, .. } => applied(error),
             _ => berth_result_t::BERTH_RESULT_BAD_OBJECT,
         };
-        Self::new(result, error)
+        Self {
+            full: full_of(&error),
+            ..Self::new(result, error)
+        }
     }
 }
 
@@ -94,7 +104,14 @@ impl From<StateError> for Failure {
 
 impl From<ApplyError> for Failure {
     fn from(error: ApplyError) -> Self {
-        Self::new(applied(&error), error)
+        let full = match error {
+            ApplyError::Capacity(full) => Some(full),
+            _ => None,
+        };
+        Self {
+            full,
+            ..Self::new(applied(&error), error)
+        }
     }
 }
 

@@ -64,8 +64,9 @@ pub struct berth_options_t {
     /// Seed of BERTH_TIES_RANDOM.
     pub seed: u64,
     /// How much fits, the caller's. NULL: what the first `berth_load_json` holds, a quarter more, and
-    /// some (512 nodes and 16,384 pods without a load). Where all but nodes and pods is 0, a first
-    /// load may take more of the rest.
+    /// some (512 nodes and 16,384 pods without a load); a table that fills is made anew at twice its
+    /// size, which for that moment takes memory of both, but for in a fork. Where all but nodes and
+    /// pods is 0, a first load may take more of the rest.
     pub capacities: *const berth_capacities_t,
 }
 
@@ -115,15 +116,15 @@ pub unsafe extern "C" fn berth_scheduler_create(
             None => berth_core::object::config::KubeSchedulerConfiguration::default(),
         };
         let Some(given) = options else {
-            return Ok(Intake::new(config, Options::default(), None)?);
+            return Ok((Intake::new(config, Options::default(), None)?, true));
         };
         let choice = chosen(&given)?;
         // SAFETY: the caller of this exported function promises what the header says of the struct.
         let capacities = unsafe { Struct::<berth_capacities_t>::borrow(given.capacities) };
         Ok(match capacities.read()?.map(|given| given.room()) {
-            None => Intake::new(config, choice, None)?,
-            Some(Room::Size(size)) => Intake::new(config, choice, Some(size))?,
-            Some(Room::Whole(whole)) => Intake::with_capacities(config, choice, whole)?,
+            None => (Intake::new(config, choice, None)?, true),
+            Some(Room::Size(size)) => (Intake::new(config, choice, Some(size))?, false),
+            Some(Room::Whole(whole)) => (Intake::with_capacities(config, choice, whole)?, false),
         })
     };
     boundary::create(new, |handle| out.write(handle))

@@ -40,6 +40,8 @@ pub struct berth_victim_t {
 const NEVER: u64 = u64::MAX;
 
 fn turn(state: &mut State, now_ns: u64) -> Option<Decision> {
+    state.intake.scheduler_mut().advance(now_ns);
+    state.make_room();
     let State {
         intake, callbacks, ..
     } = state;

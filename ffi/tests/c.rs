@@ -62,6 +62,21 @@ fn plugins_are_asked_and_their_mistakes_are_told() {
     run_everywhere("plugins");
 }
 
+/// Many objects: not under valgrind, where this takes a minute.
+#[test]
+fn full_tables_grow_or_refuse() {
+    for build in [Build::Plain, Build::Sanitized] {
+        if let Some(program) = compiled("room", "tests/c/room.c", build) {
+            let output = run(&mut Command::new(program), "");
+            assert!(
+                output.status.success(),
+                "{build:?}: {}",
+                text(&output.stderr)
+            );
+        }
+    }
+}
+
 /// What each watcher sees of a bug on purpose; the last one is the library's own write.
 #[test]
 fn the_watchers_see_planted_bugs() {
