@@ -2,6 +2,8 @@
 
 #[path = "loop/binding.rs"]
 mod binding;
+#[path = "loop/external.rs"]
+mod external;
 #[path = "loop/nominated.rs"]
 mod nominated;
 #[path = "loop/preemption.rs"]

@@ -3,6 +3,7 @@
 //! Stage before: a pod's class, live in the cluster. Stage after: the scheduler assumes the pod.
 //! Mirrors `schedulePod` of `pkg/scheduler/schedule_one.go` in kube-scheduler 1.37.2.
 
+pub(crate) mod external;
 mod nominated;
 pub(crate) mod plan;
 pub(crate) mod scratch;
@@ -25,6 +26,7 @@ use crate::plugins::{
 };
 use crate::scheduler::{NodeSearch, Ties};
 use crate::table::Table;
+use external::Outside;
 use plan::Plan;
 
 /// What one attempt is about, and what it reads.
@@ -74,6 +76,8 @@ pub(crate) struct Policy {
     /// The rotation index is a place among all nodes, which the chosen one moves, instead of a count
     /// of the nodes looked at.
     pub(crate) best: bool,
+    /// External plugins score, so that more than one node is wanted even where no other does.
+    pub(crate) scores_outside: bool,
 }
 
 /// What an attempt found.
@@ -92,6 +96,7 @@ pub(crate) fn decide(
     start: &mut u32,
     random: &mut SplitMix,
     scratch: &mut Scratch,
+    outside: &mut Outside<'_>,
 ) -> Result<Found, AttemptError> {
     let nodes = attempt.cluster.node_count;
     if nodes == 0 {
@@ -101,7 +106,8 @@ pub(crate) fn decide(
         return Ok(Found::default());
     }
     filter(attempt, None, scratch);
-    pick(attempt, policy, start, random, scratch)
+    outside.filter(scratch)?;
+    pick(attempt, policy, start, random, scratch, outside)
 }
 
 /// Searches among the nodes that passed the filters, scores what was found and takes one.
@@ -111,7 +117,12 @@ pub(crate) fn pick(
     start: &mut u32,
     random: &mut SplitMix,
     scratch: &mut Scratch,
+    outside: &mut Outside<'_>,
 ) -> Result<Found, AttemptError> {
+    let policy = Policy {
+        scores_outside: outside.has_scores(),
+        ..policy
+    };
     let evaluated = search::walk(attempt, policy, start, scratch);
     if let Some(plugin) = scratch.unprepared {
         return Err(AttemptError::MissingState { plugin });
@@ -125,6 +136,7 @@ pub(crate) fn pick(
         1 => scratch.list.first().copied(),
         _ => {
             score(attempt, scratch)?;
+            outside.score(attempt, scratch)?;
             select::select(attempt, policy.ties, random, scratch)
         }
     };

@@ -9,6 +9,7 @@ mod batch;
 mod change;
 mod controller;
 mod error;
+mod fork;
 mod load;
 #[cfg(feature = "state-file")]
 mod saved;
@@ -24,10 +25,11 @@ pub use size::{NODES_MAX, PODS_MAX, Size};
 
 use crate::capacity::Capacities;
 use crate::decision::{Decision, DecisionRecord, Detail};
+use crate::id::ClassId;
 use crate::id::PodId;
-use crate::object::Object;
 use crate::object::config::KubeSchedulerConfiguration;
-use crate::scheduler::{CreateError, NodeSearch, Options, Scheduler};
+use crate::object::{Object, Pod};
+use crate::scheduler::{ApplyError, CreateError, Hooks, NoHooks, NodeSearch, Options, Scheduler};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -48,6 +50,8 @@ pub struct Intake {
     options: Options,
     /// `None`: measured by the first load.
     size: Option<Size>,
+    /// Whether the tables keep their size.
+    is_fixed: bool,
     scheduler: Scheduler,
     /// Whether the scheduler was given nothing yet.
     is_empty: bool,
@@ -58,6 +62,7 @@ pub struct Intake {
     /// By pod, when it came.
     arrivals: BTreeMap<PodId, u64>,
     arrivals_count: u64,
+    saved: Vec<fork::Saved>,
 }
 
 impl Intake {
@@ -75,6 +80,7 @@ impl Intake {
         let intake = Self::with_capacities(config, options, capacities)?;
         Ok(Self {
             size,
+            is_fixed: false,
             is_empty: true,
             ..intake
         })
@@ -103,12 +109,14 @@ impl Intake {
             config,
             options,
             size: None,
+            is_fixed: true,
             scheduler,
             is_empty: false,
             completing: BTreeMap::new(),
             implied: BTreeSet::new(),
             arrivals: BTreeMap::new(),
             arrivals_count: 0,
+            saved: Vec::new(),
         }
     }
 
@@ -146,18 +154,43 @@ impl Intake {
     /// Judges a pod on every node, whatever the node search is otherwise; see
     /// [`Scheduler::evaluate`].
     pub fn evaluate(&mut self, pod: PodId) -> Decision {
+        self.evaluate_with(pod, &mut NoHooks)
+    }
+
+    /// The same with external plugins.
+    pub fn evaluate_with(&mut self, pod: PodId, hooks: &mut impl Hooks) -> Decision {
         let search = self.scheduler.set_node_search(NodeSearch::All);
-        let decision = self.scheduler.evaluate(pod);
+        let decision = self.scheduler.evaluate_with(pod, hooks);
         self.scheduler.set_node_search(search);
         decision
     }
 
     /// [`Self::evaluate`] with its record; see [`Scheduler::explain`].
     pub fn explain(&mut self, pod: PodId, detail: Detail) -> (Decision, DecisionRecord) {
+        self.explain_with(pod, detail, &mut NoHooks)
+    }
+
+    /// The same with external plugins.
+    pub fn explain_with(
+        &mut self,
+        pod: PodId,
+        detail: Detail,
+        hooks: &mut impl Hooks,
+    ) -> (Decision, DecisionRecord) {
         let search = self.scheduler.set_node_search(NodeSearch::All);
-        let explained = self.scheduler.explain(pod, detail);
+        let explained = self.scheduler.explain_with(pod, detail, hooks);
         self.scheduler.set_node_search(search);
         explained
+    }
+
+    /// [`Scheduler::create_class`]; a first load does not make the scheduler anew after that.
+    ///
+    /// # Errors
+    /// As [`Scheduler::create_class`].
+    pub fn create_class(&mut self, pod: &Pod) -> Result<ClassId, ApplyError> {
+        let class = self.scheduler.create_class(pod)?;
+        self.is_empty = false;
+        Ok(class)
     }
 
     fn arrive(&mut self, pod: PodId) {

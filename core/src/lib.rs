@@ -132,6 +132,7 @@ pub use state_file::{StateError, VERSION as STATE_VERSION};
 #[cfg(feature = "objects")]
 pub use {
     capacity::{BYTES_MAX, Capacities, CapacityExceeded, TOPOLOGY_KEYS_MAX},
+    cycle::external::EXTERNAL_PLUGINS_MAX,
     decision::{
         AttemptError, BoundClaim, Decision, DecisionRecord, Detail, NodeScore, Nomination, Outcome,
         PodResult, PostFilter, Reason,

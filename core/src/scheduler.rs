@@ -33,6 +33,7 @@ use crate::class::{Class, flag};
 use crate::cluster::owner::ObjectKind;
 use crate::cluster::topology::Topology;
 use crate::cluster::{Cluster, NodeState, PodRow, PodState};
+use crate::cycle::external::{Externals, Outside};
 use crate::cycle::plan::Plan;
 use crate::cycle::{self, Attempt, Found, Policy, Scratch, SplitMix, VolumeScratch};
 use crate::decision::{AttemptError, Decision, DecisionRecord, Detail, Outcome};
@@ -194,6 +195,7 @@ pub struct Scheduler {
     pub(crate) preemption: Preemption,
     preempts: bool,
     batch: Batch,
+    pub(crate) externals: Externals,
     saved: fork::Saved,
     /// Hash of the profiles.
     #[cfg(feature = "state-file")]
@@ -248,6 +250,7 @@ impl Scheduler {
                 NodeSearch::Sampled
             }),
             best,
+            scores_outside: false,
         };
         let rows = cluster.rows();
         let scratch = || {
@@ -281,6 +284,7 @@ impl Scheduler {
             preemption: Preemption::new(rows, pods, objects, scratch()),
             preempts: options.preemption.unwrap_or(true),
             batch: Batch::new(rows, batching),
+            externals: Externals::default(),
             saved: fork::Saved::NONE,
             #[cfg(feature = "state-file")]
             profiles: saved::hash_of(&profiles),
@@ -360,6 +364,11 @@ impl Scheduler {
     /// A pod that has a node or names one keeps it, and is the error [`AttemptError::NotPending`];
     /// an id that no pod has is [`AttemptError::NoPod`].
     pub fn schedule(&mut self, pod: PodId) -> Decision {
+        self.schedule_with(pod, &mut NoHooks)
+    }
+
+    /// The same with rules from outside at Filter, Score and Reserve.
+    pub fn schedule_with(&mut self, pod: PodId, hooks: &mut impl Hooks) -> Decision {
         let Some(row) = self.cluster.pod(pod) else {
             return Decision::failed(pod, AttemptError::NoPod);
         };
@@ -370,10 +379,21 @@ impl Scheduler {
         if self.held(&class).is_none() {
             self.cluster.refresh_snapshot();
         }
-        let mut decision = self.decide(pod);
+        let mut decision = self.decide(pod, hooks);
         if let Outcome::Scheduled(node) = decision.outcome {
             match self.assume(pod, node) {
-                Ok(_) => self.leave_queue(pod),
+                Ok(_) => match hooks.reserve(self, pod, node) {
+                    Reserve::Done => self.leave_queue(pod),
+                    refused => {
+                        hooks.unreserve(self, pod, node);
+                        self.cluster.forget(pod);
+                        decision.outcome = if refused == Reserve::Rejected {
+                            Outcome::Refused(node)
+                        } else {
+                            Outcome::Error(AttemptError::External)
+                        };
+                    }
+                },
                 Err(error) => decision.outcome = Outcome::Error(error),
             }
         }
@@ -383,22 +403,42 @@ impl Scheduler {
     /// The same question with nothing changed; a bound pod is judged as if it were not bound. An id
     /// that no pod has is [`AttemptError::NoPod`].
     pub fn evaluate(&mut self, pod: PodId) -> Decision {
-        self.ask(pod, |_, _| ()).0
+        self.evaluate_with(pod, &mut NoHooks)
+    }
+
+    /// The same with external plugins.
+    pub fn evaluate_with(&mut self, pod: PodId, hooks: &mut impl Hooks) -> Decision {
+        self.ask(pod, hooks, |_, _| ()).0
     }
 
     /// [`Self::evaluate`] with its record, of which a bound pod's is right only here.
     pub fn explain(&mut self, pod: PodId, detail: Detail) -> (Decision, DecisionRecord) {
-        self.ask(pod, |scheduler, decision| {
+        self.explain_with(pod, detail, &mut NoHooks)
+    }
+
+    /// The same with external plugins.
+    pub fn explain_with(
+        &mut self,
+        pod: PodId,
+        detail: Detail,
+        hooks: &mut impl Hooks,
+    ) -> (Decision, DecisionRecord) {
+        self.ask(pod, hooks, |scheduler, decision| {
             scheduler.record(decision, detail)
         })
     }
 
     /// Decides on a pod as if it had no node, looks at the result, and leaves no trace.
-    fn ask<T>(&mut self, pod: PodId, look: impl FnOnce(&Self, &Decision) -> T) -> (Decision, T) {
+    fn ask<T>(
+        &mut self,
+        pod: PodId,
+        hooks: &mut impl Hooks,
+        look: impl FnOnce(&Self, &Decision) -> T,
+    ) -> (Decision, T) {
         let (start, random) = (self.start, self.random);
         let bound = self.cluster.lift(pod);
         self.cluster.preview_snapshot();
-        let decision = self.decide(pod);
+        let decision = self.decide(pod, hooks);
         let seen = look(self, &decision);
         self.cluster.order.end_preview();
         if let Some(bound) = bound {
@@ -418,7 +458,7 @@ impl Scheduler {
         self.queue_again(pod);
     }
 
-    fn decide(&mut self, pod: PodId) -> Decision {
+    fn decide(&mut self, pod: PodId, hooks: &mut impl Hooks) -> Decision {
         let Some(row) = self.cluster.pod(pod).copied() else {
             return Decision::failed(pod, AttemptError::NoPod);
         };
@@ -426,7 +466,7 @@ impl Scheduler {
         let mut decision = Decision::new(pod, class.profile);
         self.preemption.clear();
         self.scratch.begin(&self.cluster);
-        decision.outcome = match self.attempt(row) {
+        decision.outcome = match self.attempt(row, hooks) {
             Ok(Found {
                 row,
                 feasible,
@@ -458,7 +498,7 @@ impl Scheduler {
         None
     }
 
-    fn attempt(&mut self, row: PodRow) -> Result<Found, Outcome> {
+    fn attempt(&mut self, row: PodRow, hooks: &mut impl Hooks) -> Result<Found, Outcome> {
         let class = *self.cluster.class(row.class).class;
         if let Some(outcome) = self.held(&class) {
             return Err(outcome);
@@ -478,12 +518,15 @@ impl Scheduler {
             return Err(Outcome::Error(AttemptError::NoProfile));
         };
         let attempt = Attempt::new(&self.cluster, plan, &row, slot);
+        let rows = self.cluster.nodes.len();
+        let mut outside = Outside::new(hooks, &self.externals, rows, row.class);
         let found = cycle::decide(
             attempt,
             self.policy,
             &mut self.start,
             &mut self.random,
             &mut self.scratch,
+            &mut outside,
         )
         .map_err(Outcome::Error)?;
         self.rotate(found);

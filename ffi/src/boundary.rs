@@ -1,10 +1,14 @@
 //! Where C calls in: handles are found and locked, panics stopped.
 
+use crate::callback::Callbacks;
+use crate::class::Templates;
 use crate::result::{Failure, berth_result_t};
 use berth_core::intake::Intake;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::panic::{self, AssertUnwindSafe};
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError, RwLock, TryLockError};
 
 /// A scheduler with its cluster. Made by `berth_scheduler_create`, freed by
@@ -16,15 +20,26 @@ pub struct berth_scheduler_t {
 /// What a handle has.
 pub struct State {
     pub intake: Intake,
+    /// Whether a full table becomes larger.
+    pub grows: bool,
     /// Why the last call that failed did.
     pub error: String,
     /// What the last load or change had to say.
     pub notes: String,
+    /// Pods' specs by class.
+    pub(crate) templates: Templates,
+    /// Plugins of the caller.
+    pub callbacks: Callbacks,
+    /// What there was beside the intake when each fork began, the oldest first.
+    pub(crate) saved: Vec<Templates>,
 }
 
-/// The handles that are not destroyed, by address: a pointer from C is looked up here before it is
-/// believed, and none is ever followed.
+/// The handles that are not destroyed. What C holds is a number in the form of a pointer, given once
+/// and never again: it is looked up here, and no pointer is followed.
 static LIVE: RwLock<BTreeMap<usize, Arc<berth_scheduler_t>>> = RwLock::new(BTreeMap::new());
+/// The next handle. The first is where no object is, and too large for what a runtime such as Go takes
+/// for a pointer that cannot be.
+static NEXT: AtomicUsize = AtomicUsize::new(0x1_0000);
 
 thread_local! {
     /// Why this thread's last failed create did.
@@ -35,38 +50,62 @@ thread_local! {
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Makes a handle of what `body` makes. Its failure is kept for this thread.
+/// Makes a handle of what `body` makes, and whether its tables grow. Its failure is kept for this thread.
 pub fn create(
-    body: impl FnOnce() -> Result<Intake, Failure>,
+    body: impl FnOnce() -> Result<(Intake, bool), Failure>,
     hand_out: impl FnOnce(*mut berth_scheduler_t),
 ) -> berth_result_t {
     let mut text = String::new();
     let result = stop_panics(|| {
-        let intake = body().map_err(|failure| {
+        let (intake, grows) = body().map_err(|failure| {
             text = failure.text;
             failure.result
         })?;
         let state = State {
             intake,
+            grows,
             error: String::new(),
             notes: String::new(),
+            templates: Templates::default(),
+            callbacks: Callbacks::default(),
+            saved: Vec::new(),
         };
         let scheduler = Arc::new(berth_scheduler_t {
             state: Mutex::new(state),
         });
-        let handle = Arc::as_ptr(&scheduler).cast_mut();
+        let handle = ptr::without_provenance_mut::<berth_scheduler_t>(
+            NEXT.fetch_add(0x10, Ordering::Relaxed),
+        );
         let mut live = LIVE.write().unwrap_or_else(PoisonError::into_inner);
         live.insert(handle.addr(), scheduler);
         hand_out(handle);
         Ok(())
     });
+    keep_error(result, text);
+    result
+}
+
+/// Runs a call without a handle. Its failure is kept for this thread.
+pub fn alone(body: impl FnOnce() -> Result<(), Failure>) -> berth_result_t {
+    let mut text = String::new();
+    let result = stop_panics(|| {
+        body().map_err(|failure| {
+            text = failure.text;
+            failure.result
+        })
+    });
+    keep_error(result, text);
+    result
+}
+
+/// Keeps this thread's failure without a handle.
+fn keep_error(result: berth_result_t, mut text: String) {
     if result == berth_result_t::BERTH_RESULT_PANIC {
         text = PANIC.take();
     }
     if result != berth_result_t::BERTH_RESULT_OK {
         CREATE_ERROR.set(text);
     }
-    result
 }
 
 /// Ends a handle.
@@ -98,7 +137,12 @@ pub fn enter(
             Err(TryLockError::WouldBlock) => return Err(berth_result_t::BERTH_RESULT_BUSY),
             Err(TryLockError::Poisoned(_)) => return Err(berth_result_t::BERTH_RESULT_PANIC),
         };
-        body(&mut state).map_err(|failure| {
+        let done = body(&mut state);
+        let State {
+            intake, callbacks, ..
+        } = &mut *state;
+        callbacks.tell_forgotten(intake.scheduler());
+        done.map_err(|failure| {
             state.error = failure.text;
             failure.result
         })
@@ -178,11 +222,8 @@ mod tests {
     fn handle() -> *mut berth_scheduler_t {
         let mut made = ptr::null_mut();
         let new = || {
-            Ok(Intake::new(
-                berth_core::object::config::KubeSchedulerConfiguration::default(),
-                Options::default(),
-                None,
-            )?)
+            let config = berth_core::object::config::KubeSchedulerConfiguration::default();
+            Ok((Intake::new(config, Options::default(), None)?, true))
         };
         assert_eq!(
             create(new, |handle| made = handle),

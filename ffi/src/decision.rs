@@ -2,17 +2,18 @@
 
 use crate::boundary::{self, State, berth_scheduler_t};
 use crate::object::{BERTH_ID_NONE, berth_node_id_t, berth_pod_id_t};
+use crate::pod::known;
 use crate::pointer::{Buffer, Versioned, borrow};
 use crate::result::{Failure, berth_result_t};
-use crate::scheduler::bad_value;
 use crate::text;
-use berth_core::id::PodId;
-use berth_core::{Decision, Detail, Outcome};
+use berth_core::{Decision, Detail, Nomination, Outcome, Scheduler};
 use std::ffi::c_char;
 
+/// No pod can be tried now.
+pub const BERTH_OUTCOME_NONE: i32 = 0;
 /// The pod was placed, or would be.
 pub const BERTH_OUTCOME_SCHEDULED: i32 = 1;
-/// The pod fits nowhere now.
+/// The pod fits nowhere now, or a plugin of the caller refused the chosen node.
 pub const BERTH_OUTCOME_UNSCHEDULABLE: i32 = 2;
 /// The pod has a scheduling gate.
 pub const BERTH_OUTCOME_GATED: i32 = 3;
@@ -29,12 +30,56 @@ pub struct berth_decision_t {
     pub size: usize,
     /// One of BERTH_OUTCOME_.
     pub outcome: i32,
+    /// The pod, else BERTH_ID_NONE.
+    pub pod: berth_pod_id_t,
     /// Where the pod was placed, else BERTH_ID_NONE.
     pub node: berth_node_id_t,
+    /// The node that the pod is nominated to, as its victims make room there, else BERTH_ID_NONE.
+    pub nominated_node: berth_node_id_t,
+    /// Pods that are to go for it: see `berth_victims`.
+    pub victims: u32,
+    /// Which attempt at the pod it was; 0: not one of the queue's.
+    pub attempt: u32,
     /// Nodes that passed every filter, of those that were looked at.
     pub feasible: u32,
     /// Nodes that were looked at.
     pub evaluated: u32,
+}
+
+impl berth_decision_t {
+    /// What a decision is to C.
+    pub fn of(size: usize, decision: Option<&Decision>, scheduler: &Scheduler) -> Self {
+        let Some(decision) = decision else {
+            return Self {
+                size,
+                outcome: BERTH_OUTCOME_NONE,
+                pod: BERTH_ID_NONE,
+                node: BERTH_ID_NONE,
+                nominated_node: BERTH_ID_NONE,
+                victims: 0,
+                attempt: 0,
+                feasible: 0,
+                evaluated: 0,
+            };
+        };
+        Self {
+            size,
+            outcome: outcome(decision),
+            pod: decision.pod.0,
+            node: match decision.outcome {
+                Outcome::Scheduled(node) => node.0,
+                _ => BERTH_ID_NONE,
+            },
+            nominated_node: match decision.nomination {
+                Nomination::Node(node) => node.0,
+                _ => BERTH_ID_NONE,
+            },
+            victims: scheduler.victims().len() as u32,
+            attempt: decision.attempt,
+            feasible: decision.feasible,
+            evaluated: decision.evaluated,
+        }
+    }
 }
 
 impl Versioned for berth_decision_t {
@@ -75,19 +120,10 @@ impl Versioned for berth_counts_t {
 const fn outcome(decision: &Decision) -> i32 {
     match decision.outcome {
         Outcome::Scheduled(_) => BERTH_OUTCOME_SCHEDULED,
-        Outcome::Unschedulable => BERTH_OUTCOME_UNSCHEDULABLE,
+        Outcome::Unschedulable | Outcome::Refused(_) => BERTH_OUTCOME_UNSCHEDULABLE,
         Outcome::Gated => BERTH_OUTCOME_GATED,
         Outcome::Unsupported(_) => BERTH_OUTCOME_UNSUPPORTED,
         _ => BERTH_OUTCOME_ERROR,
-    }
-}
-
-fn known(state: &State, pod: berth_pod_id_t) -> Result<PodId, Failure> {
-    let id = PodId(pod);
-    if state.intake.scheduler().has_pod(id) {
-        Ok(id)
-    } else {
-        Err(bad_value("pod", pod))
     }
 }
 
@@ -126,7 +162,12 @@ pub unsafe extern "C" fn berth_evaluate(
         scores.check("out_scores")?;
         counts.check()?;
         let id = known(state, pod)?;
-        let decision = state.intake.evaluate(id);
+        let (decision, ()) = state.attempt_with_room(|state| {
+            let State {
+                intake, callbacks, ..
+            } = state;
+            (intake.evaluate_with(id, callbacks), ())
+        });
         let scheduler = state.intake.scheduler();
         let rows = scheduler.node_rows();
         counts.write(|size| berth_counts_t {
@@ -156,7 +197,12 @@ pub unsafe extern "C" fn berth_evaluate(
     })
 }
 
-fn check_room<T: Copy>(buffer: &Buffer<'_, T>, name: &str, needed: usize) -> Result<(), Failure> {
+/// Fails unless a buffer that is there has so many places.
+pub(crate) fn check_room<T: Copy>(
+    buffer: &Buffer<'_, T>,
+    name: &str,
+    needed: usize,
+) -> Result<(), Failure> {
     if buffer.is_null() || buffer.length() >= needed {
         return Ok(());
     }
@@ -167,8 +213,9 @@ fn check_room<T: Copy>(buffer: &Buffer<'_, T>, name: &str, needed: usize) -> Res
     ))
 }
 
-/// One attempt at a pod: decides, and counts it on the chosen node from then on. A pod that has a
-/// node already keeps it, and the outcome is an error.
+/// One attempt at a pod that the caller picks: decides, and counts it on the chosen node from then
+/// on. Nobody is evicted for it. A pod that has a node already keeps it, and the outcome is an error.
+/// The loop over the queue is `berth_schedule_one`.
 ///
 /// @param out_decision   the caller's, with its size set
 ///
@@ -187,17 +234,14 @@ pub unsafe extern "C" fn berth_schedule_pod(
     boundary::enter(scheduler, |state| {
         out.check()?;
         let id = known(state, pod)?;
-        let decision = state.intake.scheduler_mut().schedule(id);
-        out.write(|size| berth_decision_t {
-            size,
-            outcome: outcome(&decision),
-            node: match decision.outcome {
-                Outcome::Scheduled(node) => node.0,
-                _ => BERTH_ID_NONE,
-            },
-            feasible: decision.feasible,
-            evaluated: decision.evaluated,
-        })
+        let (decision, ()) = state.attempt_with_room(|state| {
+            let State {
+                intake, callbacks, ..
+            } = state;
+            (intake.scheduler_mut().schedule_with(id, callbacks), ())
+        });
+        let scheduler = state.intake.scheduler();
+        out.write(|size| berth_decision_t::of(size, Some(&decision), scheduler))
     })
 }
 
@@ -225,7 +269,12 @@ pub unsafe extern "C" fn berth_explain_json(
     let out_length = borrow!(Out(out_length));
     boundary::enter(scheduler, |state| {
         let id = known(state, pod)?;
-        let (_, record) = state.intake.explain(id, Detail::Full);
+        let (_, record) = state.attempt_with_room(|state| {
+            let State {
+                intake, callbacks, ..
+            } = state;
+            intake.explain_with(id, Detail::Full, callbacks)
+        });
         let json = serde_json::to_string(&record)
             .map_err(|error| Failure::new(berth_result_t::BERTH_RESULT_PANIC, error))?;
         text::write(&json, buffer, out_length)

@@ -21,18 +21,41 @@
 #![allow(non_camel_case_types)]
 #![deny(missing_docs)]
 
-mod boundary;
-mod decision;
-mod object;
-mod pointer;
-mod result;
-mod scheduler;
-mod state;
+#[macro_use]
 mod text;
 
+mod boundary;
+mod callback;
+mod capacities;
+mod class;
+mod decision;
+mod fork;
+mod node;
+mod object;
+mod plugin;
+mod pod;
+mod pointer;
+mod result;
+mod room;
+mod scheduler;
+mod state;
+mod turn;
+
 pub use boundary::berth_scheduler_t;
+pub use callback::{
+    BERTH_PLUGIN_FAILED, BERTH_PLUGIN_OK, BERTH_PLUGIN_REJECTED, berth_filter_callback_t,
+    berth_reserve_callback_t, berth_score_callback_t, berth_unreserve_callback_t,
+};
+pub use capacities::{berth_capacities_default, berth_capacities_t, berth_memory_needed};
+pub use class::*;
 pub use decision::*;
+pub use fork::*;
+pub use node::*;
 pub use object::*;
+pub use plugin::*;
+pub use pod::*;
 pub use result::berth_result_t;
 pub use scheduler::*;
 pub use state::*;
+pub use text::berth_string_t;
+pub use turn::*;

@@ -6,7 +6,6 @@ use crate::result::{Failure, berth_result_t};
 use crate::scheduler::bad_value;
 use crate::text;
 use berth_core::Change;
-use berth_core::id::NodeId;
 use berth_core::intake::{Applied, Loaded, ObjectId};
 use std::ffi::c_char;
 
@@ -26,6 +25,21 @@ pub const BERTH_CHANGE_ADDED: i32 = 1;
 pub const BERTH_CHANGE_MODIFIED: i32 = 2;
 /// The object is gone.
 pub const BERTH_CHANGE_DELETED: i32 = 3;
+
+/// The id that C is told.
+pub(crate) const fn id_of(id: Option<ObjectId>) -> u32 {
+    match id {
+        Some(ObjectId::Node(node)) => node.0,
+        Some(ObjectId::Pod(pod)) => pod.0,
+        None => BERTH_ID_NONE,
+    }
+}
+
+/// An id that is that of nothing.
+pub(crate) fn unknown(kind: &str, id: u32) -> Failure {
+    let text = format_args!("no {kind} has the id {id}");
+    Failure::new(berth_result_t::BERTH_RESULT_BAD_VALUE, text)
+}
 
 /// What a load came to.
 #[repr(C)]
@@ -76,12 +90,12 @@ pub unsafe extern "C" fn berth_load_json(
         if is_wanted {
             out.check()?;
         }
-        let document = text::document(json.required("json")?)?;
+        let json = json.required("json")?;
         let Loaded {
             pending,
             skipped,
             notes,
-        } = state.intake.load(vec![document])?;
+        } = state.with_room(|intake| Ok(intake.load(vec![text::document(json)?])?))?;
         state.notes = notes.join("\n");
         if is_wanted {
             out.write(|size| berth_loaded_t {
@@ -125,14 +139,11 @@ pub unsafe extern "C" fn berth_apply_json(
             BERTH_CHANGE_DELETED => Change::Deleted,
             other => return Err(bad_value("change", other)),
         };
-        let document = text::document(json.required("json")?)?;
-        let Applied { id, notes } = state.intake.apply(Some(change), document)?;
+        let json = json.required("json")?;
+        let Applied { id, notes } =
+            state.with_room(|intake| Ok(intake.apply(Some(change), text::document(json)?)?))?;
         state.notes = notes.join("\n");
-        out.write(match id {
-            Some(ObjectId::Node(node)) => node.0,
-            Some(ObjectId::Pod(pod)) => pod.0,
-            None => BERTH_ID_NONE,
-        });
+        out.write(id_of(id));
         Ok(())
     })
 }
@@ -224,35 +235,4 @@ fn found(id: Option<u32>, kind: &str, name: &str, mut out: Out<'_, u32>) -> Resu
     };
     out.write(id);
     Ok(())
-}
-
-/// The name of a node.
-///
-/// @param buffer         the caller's, for UTF-8 without a terminator; NULL with length 0 to ask
-///                       for the length
-/// @param out_length     bytes of the name
-///
-/// One thread at a time. BERTH_RESULT_NULL_POINTER, BAD_POINTER, BAD_VALUE (no node has the id),
-/// SMALL_BUFFER, BAD_HANDLE, BUSY, PANIC.
-///
-/// # Safety
-/// Pointers are NULL or valid as described.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn berth_node_name(
-    scheduler: *mut berth_scheduler_t,
-    node: berth_node_id_t,
-    buffer: *mut c_char,
-    buffer_length: usize,
-    out_length: *mut usize,
-) -> berth_result_t {
-    let buffer = borrow!(Buffer(buffer, buffer_length));
-    let out_length = borrow!(Out(out_length));
-    boundary::enter(scheduler, |state| {
-        let scheduler = state.intake.scheduler();
-        let id = NodeId(node);
-        if !scheduler.has_node(id) {
-            return Err(bad_value("node", node));
-        }
-        text::write(scheduler.node(id).name, buffer, out_length)
-    })
 }

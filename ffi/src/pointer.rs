@@ -1,4 +1,5 @@
-//! C's pointers, checked. All unsafe code of the crate is here.
+//! C's pointers, checked. All unsafe code of the crate is here, but for the calls of C's functions in
+//! `callback`.
 //!
 //! An exported function is `unsafe extern "C"`: its caller promises what the header says of each
 //! pointer. It turns them by [`borrow!`] into these types, which check what can be checked and are
@@ -156,6 +157,59 @@ impl<T: Copy> Buffer<'_, T> {
     }
 }
 
+/// Room for several numbers, or structs without a size of their own, that are read.
+#[derive(Clone, Copy)]
+pub struct Slice<'a, T> {
+    start: *const T,
+    length: usize,
+    borrowed: PhantomData<&'a [T]>,
+}
+
+impl<'a, T: Copy> Slice<'a, T> {
+    /// # Safety
+    /// NULL, not aligned, or `length` places that are readable, and written to by nobody for the
+    /// length of the borrow.
+    pub unsafe fn borrow(start: *const T, length: usize) -> Self {
+        Self {
+            start,
+            length,
+            borrowed: PhantomData,
+        }
+    }
+
+    /// The places, which must be there.
+    pub fn required(self, name: &str) -> Result<&'a [T], Failure> {
+        if self.start.is_null() {
+            return Err(null(name));
+        }
+        self.read(name)
+    }
+
+    /// The places; none for NULL with length 0.
+    pub fn read(self, name: &str) -> Result<&'a [T], Failure> {
+        let bytes = self.length.checked_mul(size_of::<T>());
+        if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+            return Err(too_long(name));
+        }
+        if self.start.is_null() {
+            return if self.length == 0 {
+                Ok(&[])
+            } else {
+                Err(null(name))
+            };
+        }
+        if !self.start.is_aligned() {
+            return Err(not_aligned(name));
+        }
+        // SAFETY: neither NULL nor unaligned nor longer than memory; `borrow`'s caller promises
+        // that all places are readable and stay as they are.
+        Ok(unsafe { std::slice::from_raw_parts(self.start, self.length) })
+    }
+}
+
+/// Bytes of a struct at most, so that a size that was not set is found out.
+const STRUCT_BYTES_MAX: usize = 4096;
+
 /// A struct of C that begins with its size and may be longer than ours in later versions.
 pub trait Versioned: Copy {
     /// Name of the type.
@@ -194,7 +248,7 @@ impl<T: Versioned> Struct<'_, T> {
         // SAFETY: neither NULL nor unaligned; every such struct begins with its size, as `T` has
         // it first by `repr(C)`, and `borrow`'s caller promises that it is initialised.
         let size = unsafe { self.place.cast::<usize>().read() };
-        if size < size_of::<T>() {
+        if !(size_of::<T>()..=STRUCT_BYTES_MAX).contains(&size) {
             let text = format!("{}: size is {size}, expected {}", T::NAME, size_of::<T>());
             return Err(Failure::new(berth_result_t::BERTH_RESULT_BAD_SIZE, text));
         }
@@ -206,9 +260,26 @@ impl<T: Versioned> Struct<'_, T> {
         if self.place.is_null() {
             return Ok(None);
         }
-        self.check()?;
+        self.required().map(Some)
+    }
+
+    /// The struct, which must be there. What a later version has behind ours must be 0: it would
+    /// ask for something that is not known here.
+    pub fn required(&self) -> Result<T, Failure> {
+        let size = self.check()?;
+        let ours = size_of::<T>();
         // SAFETY: checked, and as long as it says; `borrow`'s caller promises that it is readable.
-        Ok(Some(unsafe { self.place.read() }))
+        let unknown = unsafe {
+            let behind = self.place.cast::<u8>().add(ours).cast_const();
+            std::slice::from_raw_parts(behind, size - ours)
+        };
+        if unknown.iter().any(|byte| *byte != 0) {
+            let name = T::NAME;
+            let text = format!("{name}: a field is set that this version of the library lacks");
+            return Err(Failure::new(berth_result_t::BERTH_RESULT_BAD_SIZE, text));
+        }
+        // SAFETY: as above.
+        Ok(unsafe { self.place.read() })
     }
 
     /// Writes what we know of; fails as [`Self::check`].

@@ -1,17 +1,18 @@
 //! A handle's life.
 
 use crate::boundary::{self, berth_scheduler_t};
-use crate::pointer::{Versioned, borrow};
+use crate::capacities::{Room, berth_capacities_t};
+use crate::pointer::{Struct, Versioned, borrow};
 use crate::result::{Failure, berth_result_t};
 use crate::text;
-use berth_core::intake::{Intake, Size};
+use berth_core::intake::Intake;
 use berth_core::{Fidelity, NodeSearch, Options, Ties};
 use std::ffi::c_char;
 use std::fmt::Display;
 
 /// Version of the C ABI that this header describes. It rises when a function or struct changes in
 /// a way that a compiled caller notices.
-pub const BERTH_ABI_VERSION: u32 = 1;
+pub const BERTH_ABI_VERSION: u32 = 2;
 
 /// Sampling, rotation and ties as kube-scheduler with `parallelism: 1`.
 pub const BERTH_FIDELITY_EXACT: i32 = 0;
@@ -36,25 +37,37 @@ pub const BERTH_NODE_SEARCH_ALL: i32 = 1;
 /// As many nodes are looked at as `percentageOfNodesToScore` says.
 pub const BERTH_NODE_SEARCH_SAMPLED: i32 = 2;
 
+/// Pods of higher priority may evict others.
+pub const BERTH_PREEMPTION_DEFAULT: i32 = 0;
+/// Pods of higher priority may evict others.
+pub const BERTH_PREEMPTION_ON: i32 = 1;
+/// Nobody is evicted.
+pub const BERTH_PREEMPTION_OFF: i32 = 2;
+
 /// Choices of `berth_scheduler_create`. All 0 but the size is the default.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct berth_options_t {
     /// `sizeof(berth_options_t)`.
     pub size: usize,
+    /// `BERTH_ABI_VERSION`: a library of another version refuses to make a scheduler. 0: the program
+    /// has compared `berth_abi_version()` itself.
+    pub abi_version: u32,
     /// One of BERTH_FIDELITY_.
     pub fidelity: i32,
     /// One of BERTH_TIES_.
     pub ties: i32,
     /// One of BERTH_NODE_SEARCH_.
     pub node_search: i32,
+    /// One of BERTH_PREEMPTION_.
+    pub preemption: i32,
     /// Seed of BERTH_TIES_RANDOM.
     pub seed: u64,
-    /// Most nodes at a time, with `pods`; 0 for both: what the first `berth_load_json` holds, a
-    /// quarter more, and some (512 nodes and 16,384 pods without a load).
-    pub nodes: u32,
-    /// Most pods at a time.
-    pub pods: u32,
+    /// How much fits, the caller's. NULL: what the first `berth_load_json` holds, a quarter more, and
+    /// some (512 nodes and 16,384 pods without a load); a table that fills is made anew at twice its
+    /// size, which for that moment takes memory of both, but for in a fork. Where all but nodes and
+    /// pods is 0, a first load may take more of the rest.
+    pub capacities: *const berth_capacities_t,
 }
 
 impl Versioned for berth_options_t {
@@ -78,9 +91,9 @@ pub extern "C" fn berth_abi_version() -> u32 {
 ///                   0 for the default
 /// @param out        the handle, to be freed by `berth_scheduler_destroy`
 ///
-/// From any thread. BERTH_RESULT_NULL_POINTER, BAD_POINTER, BAD_SIZE, BAD_VALUE, BAD_UTF8,
-/// BAD_CONFIG, CAPACITY (more than 131,072 nodes or 2,097,152 pods), PANIC; the reason in words is
-/// the thread's, by `berth_last_error(NULL, ...)`.
+/// From any thread. BERTH_RESULT_NULL_POINTER, BAD_POINTER, BAD_SIZE, BAD_VERSION, BAD_VALUE,
+/// BAD_UTF8, BAD_CONFIG, CAPACITY (more than 131,072 nodes or 2,097,152 pods, or 16 GiB), PANIC; the
+/// reason in words is the thread's, by `berth_last_error(NULL, ...)`.
 ///
 /// # Safety
 /// Pointers are NULL or valid as described.
@@ -102,14 +115,30 @@ pub unsafe extern "C" fn berth_scheduler_create(
             Some(config) => text::config(config)?,
             None => berth_core::object::config::KubeSchedulerConfiguration::default(),
         };
-        let (options, size) = options.map_or(Ok(Default::default()), chosen)?;
-        Ok(Intake::new(config, options, size)?)
+        let Some(given) = options else {
+            return Ok((Intake::new(config, Options::default(), None)?, true));
+        };
+        let choice = chosen(&given)?;
+        // SAFETY: the caller of this exported function promises what the header says of the struct.
+        let capacities = unsafe { Struct::<berth_capacities_t>::borrow(given.capacities) };
+        Ok(match capacities.read()?.map(|given| given.room()) {
+            None => (Intake::new(config, choice, None)?, true),
+            Some(Room::Size(size)) => (Intake::new(config, choice, Some(size))?, false),
+            Some(Room::Whole(whole)) => (Intake::with_capacities(config, choice, whole)?, false),
+        })
     };
     boundary::create(new, |handle| out.write(handle))
 }
 
-fn chosen(options: berth_options_t) -> Result<(Options, Option<Size>), Failure> {
-    let choice = Options {
+fn chosen(options: &berth_options_t) -> Result<Options, Failure> {
+    if !matches!(options.abi_version, 0 | BERTH_ABI_VERSION) {
+        let text = format_args!(
+            "the program's header has ABI version {}, the library {BERTH_ABI_VERSION}",
+            options.abi_version
+        );
+        return Err(Failure::new(berth_result_t::BERTH_RESULT_BAD_VERSION, text));
+    }
+    Ok(Options {
         fidelity: match options.fidelity {
             BERTH_FIDELITY_EXACT => Fidelity::Exact,
             BERTH_FIDELITY_BEST => Fidelity::Best,
@@ -130,19 +159,18 @@ fn chosen(options: berth_options_t) -> Result<(Options, Option<Size>), Failure> 
             other => return Err(bad_value("options.node_search", other)),
         },
         seed: options.seed,
+        preemption: match options.preemption {
+            BERTH_PREEMPTION_DEFAULT => None,
+            BERTH_PREEMPTION_ON => Some(true),
+            BERTH_PREEMPTION_OFF => Some(false),
+            other => return Err(bad_value("options.preemption", other)),
+        },
         ..Options::default()
-    };
-    let size = match (options.nodes, options.pods) {
-        (0, 0) => None,
-        (0, _) => return Err(bad_value("options.nodes, beside pods,", 0)),
-        (_, 0) => return Err(bad_value("options.pods, beside nodes,", 0)),
-        (nodes, pods) => Some(Size { nodes, pods }),
-    };
-    Ok((choice, size))
+    })
 }
 
 /// A number that is none of its enumeration.
-pub fn bad_value(name: &str, value: impl Display) -> Failure {
+pub(crate) fn bad_value(name: &str, value: impl Display) -> Failure {
     let text = format_args!("{name} cannot be {value}");
     Failure::new(berth_result_t::BERTH_RESULT_BAD_VALUE, text)
 }
@@ -163,7 +191,8 @@ pub unsafe extern "C" fn berth_scheduler_destroy(
 /// Why the last call of this handle that failed did, also after BERTH_RESULT_PANIC. Failures that
 /// a result tells whole have none (BERTH_RESULT_BUSY, BAD_HANDLE, a handle that is NULL).
 ///
-/// @param scheduler      NULL: why the last failed `berth_scheduler_create` of this thread did
+/// @param scheduler      NULL: why this thread's last failed call without a handle did, such as
+///                       `berth_scheduler_create`
 /// @param buffer         the caller's, for UTF-8 without a terminator; NULL with length 0 to ask
 ///                       for the length
 /// @param out_length     bytes of the text

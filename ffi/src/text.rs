@@ -1,10 +1,47 @@
 //! Texts to objects and configurations, and texts out.
 
-use crate::pointer::{Buffer, Out};
+use crate::pointer::{Buffer, Out, borrow};
 use crate::result::{Failure, berth_result_t};
 use berth_core::object::config::KubeSchedulerConfiguration;
 use berth_core::object::decode::{Decoded, Value};
 use std::ffi::c_char;
+
+/// A string: UTF-8 without a terminator. NULL with length 0 is empty.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct berth_string_t {
+    /// Its first byte.
+    pub text: *const c_char,
+    /// Its bytes.
+    pub length: usize,
+}
+
+/// A string of a struct of the caller, owned.
+macro_rules! string {
+    ($name:expr, $given:expr) => {{
+        let given: $crate::text::berth_string_t = $given;
+        let text = $crate::pointer::borrow!(Text(given.text, given.length));
+        text.optional($name, given.length)?
+            .unwrap_or_default()
+            .to_owned()
+    }};
+}
+
+/// The strings of an array.
+///
+/// # Safety
+/// The array is NULL or readable for its length, and so are the strings in it.
+pub unsafe fn strings(
+    name: &str,
+    start: *const berth_string_t,
+    length: usize,
+) -> Result<Vec<String>, Failure> {
+    let mut strings = Vec::new();
+    for given in borrow!(Slice(start, length)).read(name)? {
+        strings.push(string!(name, *given));
+    }
+    Ok(strings)
+}
 
 /// Levels of maps and lists in a configuration; real ones have ten.
 const DEPTH_MAX: usize = 128;

@@ -1,201 +1,203 @@
-//! C programs against the static library, as an application has it: compiled strictly, and again
-//! under the sanitizers.
+//! Misuse from C: each call says its documented result, under the sanitizers and under valgrind. The
+//! programs are `tests/c/*.c`; that they leave nothing out is checked against the header.
 
-use berth_test_support::answer::Answer;
-use berth_test_support::cluster_list::cluster_list;
-use berth_test_support::command::{empty_folder, tool};
-use berth_test_support::golden::scenarios;
-use berth_test_support::tally::Tally;
-use berth_test_support::tests_folder;
-use std::env;
+#[path = "c/compile.rs"]
+mod compile;
+#[path = "header/parse.rs"]
+mod parse;
+#[path = "golden/replay.rs"]
+mod replay;
+
+use compile::{Build, compiled, compiled_with, crate_folder, valgrind};
+use parse::functions;
+use replay::{run, text};
+use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
-const INSTALL: &str = "apt-get install gcc";
-/// Libraries that Rust's standard library needs.
-const SYSTEM: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
-const STRICT: [&str; 6] = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-g"];
-const SANITIZERS: [&str; 2] = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
-
-fn crate_folder() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// The static library that the test build made, beside this test.
-fn library() -> PathBuf {
-    let test = env::current_exe().expect("the test's own path");
-    let path = test.with_file_name("libberth.a");
-    assert!(path.is_file(), "{} was not built", path.display());
-    path
-}
-
-/// The program's binaries: one as it is, one under sanitizers if the compiler has them.
-fn compiled(name: &str, source: &str) -> Vec<PathBuf> {
-    let folder = empty_folder(env!("CARGO_TARGET_TMPDIR"), name);
-    let mut built = Vec::new();
-    for (suffix, flags) in [("plain", &[][..]), ("sanitized", &SANITIZERS[..])] {
-        let Some(mut compiler) = tool("cc", INSTALL) else {
-            return built;
-        };
-        if !flags.is_empty() && !has_sanitizers(&folder) {
-            println!("skipped: cc has no sanitizers; install them: {INSTALL}");
-            assert!(env::var_os("CI").is_none(), "cc has no sanitizers");
+/// Runs a program as it is, under the sanitizers, and under valgrind; each must end with 0 in silence.
+fn run_everywhere(name: &str) {
+    let source = format!("tests/c/{name}.c");
+    for build in [Build::Plain, Build::Sanitized] {
+        let Some(program) = compiled(name, &source, build) else {
             continue;
-        }
-        let program = folder.join(suffix);
-        let output = compiler
-            .args(STRICT)
-            .args(flags)
-            .arg("-I")
-            .arg(crate_folder().join("../include"))
-            .arg(crate_folder().join(source))
-            .arg(library())
-            .args(SYSTEM)
-            .arg("-o")
-            .arg(&program)
-            .output()
-            .expect("cc runs");
-        assert!(
-            output.status.success(),
-            "{source}: {}",
-            text(&output.stderr)
-        );
-        built.push(program);
-    }
-    built
-}
-
-fn has_sanitizers(folder: &Path) -> bool {
-    let source = folder.join("probe.c");
-    fs::write(&source, "int main(void) { return 0; }\n").expect("the probe is written");
-    let program = folder.join("probe");
-    let mut cc = Command::new("cc");
-    cc.args(SANITIZERS).arg(&source).arg("-o").arg(&program);
-    let compiled = cc.output().is_ok_and(|output| output.status.success());
-    compiled
-        && Command::new(program)
-            .status()
-            .is_ok_and(|status| status.success())
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn run(program: &Path, arguments: &[&Path], input: &str) -> Output {
-    let mut child = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    let mut stdin = child.stdin.take().expect("it is piped");
-    let input = input.to_owned();
-    // Apart, as the program may answer before it has read everything.
-    let feeder = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
-    let output = child.wait_with_output().expect("the program ends");
-    feeder
-        .join()
-        .expect("the feeder ends")
-        .expect("the input is read");
-    output
-}
-
-#[test]
-fn misuse_is_told_and_harmless() {
-    for program in compiled("misuse", "tests/c/misuse.c") {
-        let output = run(&program, &[], "");
-        let told = text(&output.stderr);
+        };
+        let output = run(&mut Command::new(&program), "");
+        let told = text(&output.stderr) + &text(&output.stdout);
         assert!(
             output.status.success() && told.is_empty(),
-            "{}: {told}",
-            program.display()
+            "{build:?}: {:?}: {told}",
+            output.status
         );
+        if build == Build::Plain
+            && let Some(mut valgrind) = valgrind()
+        {
+            let output = run(valgrind.arg(&program), "");
+            let told = text(&output.stderr);
+            assert!(
+                output.status.success() && told.is_empty(),
+                "valgrind: {told}"
+            );
+        }
     }
 }
 
 #[test]
-fn the_example_says_where_a_pod_of_a_real_dump_fits() {
-    let dump = tests_folder().join("data/manifests/openshift-dump");
-    let [nodes, pods, pending] = ["nodes", "pods-on-these-nodes", "pending-pod"]
-        .map(|file| dump.join(format!("{file}.json")));
-    for program in compiled("evaluate", "examples/evaluate.c") {
-        let pod = Path::new("openshift-ingress/router-default-7bbdcfcf9b-7xdln");
-        let output = run(&program, &[pod, &nodes, &pods, &pending], "");
-        assert_eq!(
-            text(&output.stdout),
-            "openshift-ingress/router-default-7bbdcfcf9b-7xdln fits on 1 of the nodes\n\
-             master-0.lab.example.invalid: no\n\
-             worker-0.lab.example.invalid: yes, the only one\n",
-            "{}",
-            text(&output.stderr)
-        );
-        // The sibling that held the ports in the real cluster is not in the dump.
-        assert_eq!(output.status.code(), Some(0));
+fn every_pointer_that_is_null_is_told() {
+    run_everywhere("null");
+}
 
-        let output = run(&program, &[Path::new("nobody"), &nodes], "");
-        assert_eq!(
-            text(&output.stderr),
-            "find: result 13: there is no pod \"nobody\"\n"
+#[test]
+fn every_size_and_number_that_is_wrong_is_told() {
+    run_everywhere("values");
+}
+
+#[test]
+fn every_handle_that_is_none_is_told() {
+    run_everywhere("stale");
+}
+
+#[test]
+fn plugins_are_asked_and_their_mistakes_are_told() {
+    run_everywhere("plugins");
+}
+
+/// Many objects: not under valgrind, where this takes a minute.
+#[test]
+fn full_tables_grow_or_refuse() {
+    for build in [Build::Plain, Build::Sanitized] {
+        if let Some(program) = compiled("room", "tests/c/room.c", build) {
+            let output = run(&mut Command::new(program), "");
+            assert!(
+                output.status.success(),
+                "{build:?}: {}",
+                text(&output.stderr)
+            );
+        }
+    }
+}
+
+/// What each watcher sees of a bug on purpose; the last one is the library's own write.
+#[test]
+fn the_watchers_see_planted_bugs() {
+    let sanitized = compiled("planted", "tests/c/planted.c", Build::Sanitized);
+    let plain = compiled("planted", "tests/c/planted.c", Build::Plain);
+    if let Some(program) = sanitized {
+        assert!(run(&mut Command::new(&program), "").status.success());
+        for (bug, word) in [
+            ("overflow", "heap-buffer-overflow"),
+            ("undefined", "signed integer overflow"),
+            ("leak", "LeakSanitizer"),
+        ] {
+            let output = run(Command::new(&program).arg(bug), "");
+            let told = text(&output.stderr);
+            assert!(
+                !output.status.success() && told.contains(word),
+                "{bug}: {told}"
+            );
+        }
+    }
+    if let (Some(program), Some(_)) = (plain, valgrind()) {
+        for (bug, word) in [
+            ("overflow", "Invalid read"),
+            ("leak", "definitely lost"),
+            ("lie", "Invalid write"),
+        ] {
+            let mut valgrind = valgrind().expect("it was there");
+            let output = run(valgrind.arg(&program).arg(bug), "");
+            let told = text(&output.stderr);
+            assert!(
+                output.status.code() == Some(99) && told.contains(word),
+                "{bug}: {told}"
+            );
+        }
+    }
+}
+
+/// A header of another ABI version, before and after this one.
+#[test]
+fn a_header_of_another_version_is_refused() {
+    let header = parse::kept();
+    let ours = format!("#define BERTH_ABI_VERSION {}\n", berth::BERTH_ABI_VERSION);
+    assert!(header.contains(&ours));
+    for other in [berth::BERTH_ABI_VERSION - 1, berth::BERTH_ABI_VERSION + 1] {
+        let name = format!("header-{other}");
+        let folder = berth_test_support::command::empty_folder(env!("CARGO_TARGET_TMPDIR"), &name);
+        let theirs = format!("#define BERTH_ABI_VERSION {other}\n");
+        fs::write(folder.join("berth.h"), header.replace(&ours, &theirs)).expect("is written");
+        let name = format!("version-{other}");
+        let source = "examples/scheduler_loop.c";
+        let Some(program) = compiled_with(&name, source, Build::Plain, &folder) else {
+            return;
+        };
+        let output = run(&mut Command::new(program), "");
+        let told = format!(
+            "berth_scheduler_create: result 15: the program's header has ABI version {other}, the \
+             library {}\n",
+            berth::BERTH_ABI_VERSION
         );
+        assert_eq!(text(&output.stderr), told);
         assert_eq!(output.status.code(), Some(2));
     }
 }
 
+fn source(file: &str) -> String {
+    let path = crate_folder().join("tests/c").join(file);
+    fs::read_to_string(path).expect("the program is there")
+}
+
 #[test]
-fn a_c_program_decides_as_kube_scheduler() {
-    let set = "hypershift-13nodes";
-    let folder = empty_folder(env!("CARGO_TARGET_TMPDIR"), "replay-input");
-    for program in compiled("replay", "tests/c/replay.c") {
-        let mut tally = Tally::of(set);
-        for scenario in scenarios(set) {
-            let [list, config] = ["list.json", "config.json"].map(|file| folder.join(file));
-            let json = cluster_list(&scenario).json.to_string();
-            fs::write(&list, json).expect("the list is written");
-            let json = scenario.config.as_ref().map_or_else(
-                || {
-                    r#"{"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration"}"#
-                        .to_owned()
-                },
-                ToString::to_string,
+fn no_function_is_left_out_of_every_call() {
+    let calls = source("expect.h");
+    for function in functions() {
+        let name = function.name().to_owned();
+        let has_handle = function
+            .parameters()
+            .first()
+            .is_some_and(|(kind, _)| kind.contains("berth_scheduler_t"));
+        if has_handle && name != "berth_last_error" {
+            assert!(
+                calls.contains(&format!("CALL({name}, (s")),
+                "expect.h lacks {name}"
             );
-            fs::write(&config, json).expect("the configuration is written");
-            let verdicts = scenario.verdicts.iter();
-            let pods: String = verdicts.map(|verdict| verdict.pod.clone() + "\n").collect();
-            let output = run(&program, &[&list, &config], &pods);
-            assert!(output.status.success(), "{}", text(&output.stderr));
-            let records = text(&output.stdout);
-            assert_eq!(records.lines().count(), scenario.verdicts.len());
-            for (line, verdict) in records.lines().zip(&scenario.verdicts) {
-                let differences = Answer::from_line(line).differences(verdict);
-                tally.count(&scenario.name, &verdict.pod, &differences);
-            }
         }
-        tally.finish(142);
     }
 }
 
 #[test]
-fn the_header_is_cplusplus_too() {
-    let Some(mut compiler) = tool("c++", "apt-get install g++") else {
-        return;
-    };
-    let output = compiler
-        .args([
-            "-std=c++11",
-            "-pedantic",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-fsyntax-only",
-            "-x",
-            "c++",
-        ])
-        .arg(crate_folder().join("../include/berth.h"))
-        .output()
-        .expect("c++ runs");
-    assert!(output.status.success(), "{}", text(&output.stderr));
+fn no_pointer_is_left_out_of_the_nulls() {
+    let nulls = source("null.c");
+    let nulls: String = nulls.split_whitespace().collect();
+    let mut missing = BTreeSet::new();
+    for function in functions() {
+        for (kind, parameter) in function.parameters() {
+            let name = function.name();
+            let is_handle = kind.contains("berth_scheduler_t") && parameter == "scheduler";
+            // Handles are EVERY_CALL's.
+            if !kind.contains('*') || is_handle && name != "berth_last_error" {
+                continue;
+            }
+            let told = ["NULL_AT", "NULL_OK"]
+                .iter()
+                .any(|test| nulls.contains(&format!("{test}({name},{parameter},")));
+            if !told {
+                missing.insert(format!("{name}: {parameter}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "null.c lacks {missing:#?}");
+}
+
+#[test]
+fn no_struct_with_a_size_is_left_out_of_the_wrong_sizes() {
+    let values = source("values.c");
+    for item in parse::items(&parse::kept()) {
+        if item.fields().first().is_some_and(|field| field == "size") {
+            let name = item.name();
+            assert!(
+                values.contains(&format!("WRONG_SIZES({name},")),
+                "values.c lacks {name}"
+            );
+        }
+    }
 }

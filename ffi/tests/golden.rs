@@ -24,8 +24,9 @@ impl Handle {
             ties: BERTH_TIES_FIRST_NAME,
             node_search: BERTH_NODE_SEARCH_ALL,
             seed: 0,
-            nodes: 0,
-            pods: 0,
+            abi_version: BERTH_ABI_VERSION,
+            preemption: BERTH_PREEMPTION_DEFAULT,
+            capacities: ptr::null(),
         };
         let mut handle = ptr::null_mut();
         let (text, length) =
@@ -121,13 +122,9 @@ impl Handle {
     /// Where an attempt places the pod.
     fn schedule(&self, pod: berth_pod_id_t) -> Option<String> {
         let size = size_of::<berth_decision_t>();
-        let mut decision = berth_decision_t {
-            size,
-            outcome: 0,
-            node: 0,
-            feasible: 0,
-            evaluated: 0,
-        };
+        // SAFETY: all zeros is a value of every struct of the ABI.
+        let mut decision: berth_decision_t = unsafe { std::mem::zeroed() };
+        decision.size = size;
         // SAFETY: as above.
         self.done(unsafe { berth_schedule_pod(self.0, pod, &raw mut decision) });
         assert_eq!(

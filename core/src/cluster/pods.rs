@@ -479,7 +479,7 @@ impl Cluster {
             .map(|(at, _)| at)
     }
 
-    fn intern_class(&mut self, pod: &Pod) -> Result<ClassId, ApplyError> {
+    pub(crate) fn intern_class(&mut self, pod: &Pod) -> Result<ClassId, ApplyError> {
         check_selectors(pod)?;
         let (writer, texts) = (&mut self.writer, &mut self.texts);
         if let Err(full) = self.compiler.write(pod, writer, texts, &mut self.resources) {

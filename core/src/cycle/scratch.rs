@@ -1,5 +1,6 @@
 //! Room for one attempt, taken once: node sets, score columns, domain sums.
 
+use super::external::ExternalScratch;
 use super::{Attempt, Fault, VolumeScratch};
 use crate::capacity::{bytes_of, sum};
 use crate::cluster::Cluster;
@@ -155,6 +156,7 @@ pub(crate) struct Scratch {
     /// Topology keys that the running plugin needs, by id.
     pub(crate) keys: Vec<bool>,
     pub(crate) volumes: VolumeScratch,
+    pub(crate) external: ExternalScratch,
 }
 
 /// Plugins with a column in [`Scratch::scores`].
@@ -199,6 +201,7 @@ impl Scratch {
             row_sums: DomainSums::new(rows),
             keys: filled(keys, false),
             volumes,
+            external: ExternalScratch::new(rows),
         }
     }
 
@@ -212,6 +215,7 @@ impl Scratch {
             bytes_of::<(u32, Lacks)>(rows),
             bytes_of::<[u64; 2]>(domains.saturating_add(rows)),
             bytes_of::<bool>(keys),
+            ExternalScratch::bytes(rows),
         ])
     }
 
@@ -230,6 +234,7 @@ impl Scratch {
         self.list.clear();
         self.totals.clear();
         self.columns = [Column::Absent; Plugin::COUNT];
+        self.external.clear();
     }
 
     /// Refuses the nodes of `set` that are still alive.
@@ -356,6 +361,7 @@ impl Scratch {
                 *refused &= searched;
             }
         }
+        self.external.keep(&self.searched);
     }
 
     /// The plugin's column of scores, by row.

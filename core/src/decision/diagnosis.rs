@@ -83,9 +83,9 @@ impl Refusal {
 }
 
 /// A refused node: who refused it, why, and whether for good.
-struct Refused {
+struct Refused<'a> {
     row: u32,
-    plugin: &'static str,
+    plugin: &'a str,
     /// Place of the reasons in [`Refusals::reasons`].
     reasons: usize,
     unresolvable: bool,
@@ -93,8 +93,8 @@ struct Refused {
 
 /// The refused nodes. Their reasons are few, however many the nodes are, and written once.
 #[derive(Default)]
-struct Refusals {
-    nodes: Vec<Refused>,
+struct Refusals<'a> {
+    nodes: Vec<Refused<'a>>,
     reasons: Vec<Vec<String>>,
 }
 
@@ -201,9 +201,9 @@ fn bound(action: VolumeAction<'_>) -> BoundClaim {
     }
 }
 
-impl Refusals {
+impl<'a> Refusals<'a> {
     /// Every node that a filter refused, by filter and row.
-    fn of(scheduler: &Scheduler, attempt: Attempt<'_>) -> Self {
+    fn of(scheduler: &'a Scheduler, attempt: Attempt<'_>) -> Self {
         let scratch = &scheduler.scratch;
         let mut refusals = Self::default();
         for refusal in Refusal::ALL {
@@ -222,6 +222,17 @@ impl Refusals {
                 plugin: refusal.plugin().name(),
                 reasons,
                 unresolvable: refusal.is_unresolvable(),
+            });
+            refusals.nodes.extend(nodes);
+        }
+        for (filter, (name, reason)) in scheduler.externals.filters.iter().enumerate() {
+            let reasons = refusals.reasons.len();
+            refusals.reasons.push([reason.clone()].into());
+            let nodes = rows(scratch.external.refused(filter)).map(|row| Refused {
+                row,
+                plugin: name,
+                reasons,
+                unresolvable: true,
             });
             refusals.nodes.extend(nodes);
         }
@@ -411,7 +422,7 @@ fn fit_texts(attempt: Attempt<'_>, places: &[usize], reasons: &mut Vec<String>) 
 }
 
 /// The text of `FitError`, up to where preemption appends its own.
-fn message(scheduler: &Scheduler, attempt: Attempt<'_>, refused: &Refusals) -> String {
+fn message(scheduler: &Scheduler, attempt: Attempt<'_>, refused: &Refusals<'_>) -> String {
     let nodes = scheduler.cluster.node_count;
     let start = format!("0/{nodes} nodes are available:");
     if let Some(refusal) = scheduler.scratch.pre_filter_refusal {
@@ -448,7 +459,7 @@ fn narrowed_reason() -> String {
     )
 }
 
-fn set_refusals(scheduler: &Scheduler, refused: &Refusals, record: &mut DecisionRecord) {
+fn set_refusals(scheduler: &Scheduler, refused: &Refusals<'_>, record: &mut DecisionRecord) {
     let cluster = &scheduler.cluster;
     let scratch = &scheduler.scratch;
     let mut rejected = BTreeMap::new();
@@ -496,8 +507,16 @@ fn set_scores(scheduler: &Scheduler, attempt: Attempt<'_>, record: &mut Decision
         let mut plugins = BTreeMap::new();
         for (plugin, weight) in &attempt.plan.scores {
             if let Some(score) = scratch.score(cluster, *plugin, *row) {
-                plugins.insert(plugin.name(), i64::from(score).saturating_mul(*weight));
+                plugins.insert(
+                    plugin.name().into(),
+                    i64::from(score).saturating_mul(*weight),
+                );
             }
+        }
+        let externals = scheduler.externals.scores.iter().enumerate();
+        for (at, (name, weight)) in externals.filter(|_| scratch.external.is_scored) {
+            let score = i64::from(scratch.external.score(at, *row));
+            plugins.insert(name.clone().into(), score.saturating_mul(*weight));
         }
         scores.push(NodeScore {
             node,

@@ -1,5 +1,6 @@
 //! The decision record: one shape for jsonl, the C ABI, Python and the daemon.
 
+use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -70,7 +71,7 @@ pub struct NodeScore {
     /// Sum over plugins.
     pub total: i64,
     /// Normalised score times weight, by plugin.
-    pub plugins: BTreeMap<&'static str, i64>,
+    pub plugins: BTreeMap<Cow<'static, str>, i64>,
 }
 
 /// `result` of a record.

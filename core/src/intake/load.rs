@@ -73,7 +73,7 @@ impl Intake {
         objects.extend(pending.into_iter().map(Object::Pod));
         let written = written.iter().map(String::as_str).collect();
         let steps = batch::steps(objects, &written, &self.implied, &self.scheduler);
-        if self.is_empty {
+        if self.is_empty && self.scheduler.forks() == 0 {
             self.build(&steps)?;
         } else {
             batch::make(&mut self.scheduler, &steps)?;
@@ -125,13 +125,20 @@ impl Intake {
         loop {
             capacities.check().map_err(too_large)?;
             let refused = match Scheduler::new(&self.config, self.options, capacities) {
-                Ok(mut scheduler) => match batch::make(&mut scheduler, steps) {
-                    Ok(()) => {
-                        self.scheduler = scheduler;
-                        return Ok(());
+                Ok(mut scheduler) => {
+                    // What was said to the empty one holds on.
+                    scheduler.externals.clone_from(&self.scheduler.externals);
+                    if self.scheduler.now() > 0 {
+                        scheduler.advance(self.scheduler.now());
                     }
-                    Err(error) => error,
-                },
+                    match batch::make(&mut scheduler, steps) {
+                        Ok(()) => {
+                            self.scheduler = scheduler;
+                            return Ok(());
+                        }
+                        Err(error) => error,
+                    }
+                }
                 // The same configuration has been accepted before.
                 Err(CreateError::Capacity(full)) => too_large(full),
                 Err(CreateError::Config(errors)) => {

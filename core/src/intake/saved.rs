@@ -2,7 +2,7 @@
 
 use super::{Intake, Key, Size, key};
 use crate::capacity::{Capacities, CapacityExceeded};
-use crate::id::PodId;
+use crate::id::{ClassId, PodId};
 use crate::object::config::KubeSchedulerConfiguration;
 use crate::object::{
     Labels, LimitRange, LimitRangeItem, LimitRangeSpec, Object, ObjectMeta, Overhead,
@@ -87,15 +87,32 @@ impl Intake {
         capacities: Option<Capacities>,
         bytes: &[u8],
     ) -> Result<Self, StateError> {
-        let Content { scheduler, intake } = state_file::read(bytes)?;
-        let make = |capacities| Scheduler::restore(&config, options, capacities, &scheduler);
-        let scheduler = if let Some(given) = capacities {
-            make(given)?
-        } else {
-            let (nodes, pods) = scheduler.size();
-            restore_growing(Size::around(nodes, pods).capacities()?, make)?
+        let content = state_file::read(bytes)?;
+        let (capacities, is_fixed) = match capacities {
+            Some(given) => (given, true),
+            None => (room_for(&content)?, false),
         };
-        let mut restored = Self::around(config, options, scheduler);
+        Self::of_content(config, options, capacities, is_fixed, content)
+    }
+
+    fn of_content(
+        config: KubeSchedulerConfiguration,
+        options: Options,
+        capacities: Capacities,
+        is_fixed: bool,
+        content: Content,
+    ) -> Result<Self, StateError> {
+        let Content { scheduler, intake } = content;
+        let make = |capacities| Scheduler::restore(&config, options, capacities, &scheduler, &[]);
+        let scheduler = if is_fixed {
+            make(capacities)?
+        } else {
+            restore_growing(capacities, make)?
+        };
+        let mut restored = Self {
+            is_fixed,
+            ..Self::around(config, options, scheduler)
+        };
         if let Some(intake) = intake {
             restored.restore(intake)?;
         }
@@ -103,14 +120,23 @@ impl Intake {
     }
 
     /// Takes a state in the place of everything that was taken in so far, forks included. An intake
-    /// whose size was given keeps to it.
+    /// whose capacities were given keeps to them; of one whose size was given nodes and pods keep to
+    /// it, and the rest grows, as in a first load. External plugins stay.
     ///
     /// # Errors
     /// As [`Scheduler::restore_state`]; nothing is changed then.
     pub fn load_state(&mut self, bytes: &[u8]) -> Result<(), StateError> {
-        let size = self.size;
-        let capacities = size.map(Size::capacities).transpose()?;
-        let restored = Self::restore_state(self.config.clone(), self.options, capacities, bytes)?;
+        let content = state_file::read(bytes)?;
+        let (size, is_fixed) = (self.size, self.is_fixed);
+        let capacities = match size {
+            _ if is_fixed => *self.scheduler.capacities(),
+            Some(size) => size.capacities()?,
+            None => room_for(&content)?,
+        };
+        let (config, options) = (self.config.clone(), self.options);
+        let mut restored = Self::of_content(config, options, capacities, is_fixed, content)?;
+        let externals = &mut restored.scheduler.externals;
+        externals.clone_from(&self.scheduler.externals);
         *self = Self { size, ..restored };
         Ok(())
     }
@@ -122,16 +148,29 @@ impl Intake {
     /// There is a fork, or tables would become larger than [`BYTES_MAX`](crate::BYTES_MAX) allows;
     /// nothing is changed then.
     pub fn grow(&mut self, full: CapacityExceeded) -> Result<(), CapacityExceeded> {
+        self.grow_holding(full, &[])
+    }
+
+    /// The same where classes are [held](Scheduler::create_class), each listed as often as it is.
+    ///
+    /// # Errors
+    /// As [`grow`](Self::grow).
+    pub fn grow_holding(
+        &mut self,
+        full: CapacityExceeded,
+        held: &[ClassId],
+    ) -> Result<(), CapacityExceeded> {
         if self.scheduler.forks() > 0 {
             return Err(full);
         }
         let saved = self.scheduler.saved();
         let larger = self.scheduler.capacities().grown(full.which);
         let grown = restore_growing(larger, |capacities| {
-            Scheduler::restore(&self.config, self.options, capacities, &saved)
+            Scheduler::restore(&self.config, self.options, capacities, &saved, held)
         });
         match grown {
-            Ok(scheduler) => {
+            Ok(mut scheduler) => {
+                scheduler.externals.clone_from(&self.scheduler.externals);
                 self.scheduler = scheduler;
                 Ok(())
             }
@@ -166,6 +205,12 @@ impl Intake {
         self.arrivals_count = saved.arrivals_count;
         Ok(())
     }
+}
+
+/// Room for a quarter more nodes and pods than the state holds, and some.
+fn room_for(content: &Content) -> Result<Capacities, CapacityExceeded> {
+    let (nodes, pods) = content.scheduler.size();
+    Size::around(nodes, pods).capacities()
 }
 
 /// Makes something in larger and larger tables until they hold it; nodes and pods are counted.

@@ -245,3 +245,117 @@ fn the_feasible_nodes_of_an_evaluation_have_their_totals() {
         }
     }
 }
+
+#[test]
+fn a_rollback_takes_back_what_the_intake_knows_beside_the_scheduler() {
+    let mut intake = intake();
+    intake.load(list(&[node("n1", "4")])).unwrap();
+    let before = intake.scheduler().state_hash();
+    assert!(!intake.rollback() && !intake.commit());
+    intake.fork().unwrap();
+    // The pod's namespace is implied, and its priority comes from a class that is new.
+    let class = priority_class("high", 7);
+    intake.load(list(core::slice::from_ref(&class))).unwrap();
+    let high = with_priority_class(pod("a", "1"), "high");
+    intake.load(list(core::slice::from_ref(&high))).unwrap();
+    let pod = intake.queue()[0];
+    assert_eq!(intake.scheduler().priority(pod), 7);
+    assert!(intake.rollback());
+    assert_eq!(intake.scheduler().state_hash(), before);
+    assert!(queue(&intake).is_empty());
+    // The class is not known any more.
+    intake.load(list(&[high])).unwrap();
+    assert_eq!(intake.scheduler().priority(intake.queue()[0]), 0);
+    intake.fork().unwrap();
+    intake.load(list(core::slice::from_ref(&class))).unwrap();
+    assert!(intake.commit());
+    let again = intake.apply(Some(Change::Added), decoded(class));
+    assert!(matches!(
+        again,
+        Err(IntakeError::Apply {
+            error: ApplyError::AlreadyExists,
+            ..
+        })
+    ));
+}
+
+#[test]
+fn a_first_load_in_a_fork_is_taken_back_too() {
+    let mut intake = intake();
+    let before = intake.scheduler().state_hash();
+    intake.fork().unwrap();
+    intake
+        .load(list(&[node("n1", "4"), pod("a", "1")]))
+        .unwrap();
+    assert!(intake.rollback());
+    assert_eq!(intake.scheduler().state_hash(), before);
+    // It still counts as the first.
+    let nodes: Vec<Value> = (0..600).map(|at| node(&at.to_string(), "4")).collect();
+    intake.load(list(&nodes)).unwrap();
+}
+
+#[test]
+fn what_was_said_to_an_empty_scheduler_holds_after_its_first_load() {
+    let mut intake = intake();
+    intake.scheduler_mut().add_filter("Licence", "no").unwrap();
+    intake.scheduler_mut().advance(5_000_000_000);
+    let nodes: Vec<Value> = (0..600).map(|at| node(&at.to_string(), "4")).collect();
+    intake.load(list(&nodes)).unwrap();
+    assert!(intake.scheduler().has_external("Licence"));
+    assert_eq!(intake.scheduler().now(), 5_000_000_000);
+}
+
+#[test]
+fn a_class_that_is_held_outlives_its_pods() {
+    let mut intake = intake();
+    intake
+        .load(list(&[node("n1", "4"), pod("a", "1")]))
+        .unwrap();
+    let id = intake.queue()[0];
+    let class = intake.scheduler().class_of(id).unwrap();
+    let mut object = crate::object::Object::Pod(serde_json::from_value(pod("b", "1")).unwrap());
+    intake.admit(&mut object).unwrap();
+    let crate::object::Object::Pod(like_it) = object else {
+        unreachable!("it was one");
+    };
+    assert_eq!(intake.create_class(&like_it), Ok(class));
+    intake
+        .apply(Some(Change::Deleted), decoded(pod("a", "1")))
+        .unwrap();
+    intake
+        .apply(Some(Change::Added), decoded(pod("c", "2")))
+        .unwrap();
+    intake
+        .apply(Some(Change::Added), decoded(pod("d", "1")))
+        .unwrap();
+    let class_of = |intake: &Intake, name| {
+        let pod = intake.scheduler().find_pod("web", name).unwrap();
+        intake.scheduler().class_of(pod).unwrap()
+    };
+    assert_ne!(class_of(&intake, "c"), class);
+    assert_eq!(class_of(&intake, "d"), class);
+    intake.scheduler_mut().release_class(class);
+}
+
+#[cfg(feature = "state-file")]
+#[test]
+fn a_state_is_taken_in_the_room_that_was_given_and_plugins_stay() {
+    use crate::Capacities;
+    let mut saved = intake();
+    let nodes: Vec<Value> = (0..20).map(|at| node(&at.to_string(), "4")).collect();
+    saved.load(list(&nodes)).unwrap();
+    let (bytes, hash) = (saved.save_state(), saved.scheduler().state_hash());
+    let config = KubeSchedulerConfiguration::default();
+    for (capacities, fits) in [
+        (Capacities::for_size(20, 10), true),
+        (Capacities::for_size(19, 10), false),
+    ] {
+        let options = Options::default();
+        let mut other = Intake::with_capacities(config.clone(), options, capacities).unwrap();
+        other.scheduler_mut().add_score("Near", 2).unwrap();
+        assert_eq!(other.load_state(&bytes).is_ok(), fits);
+        assert_eq!(*other.scheduler().capacities(), capacities);
+        assert!(other.scheduler().has_external("Near"));
+        assert_eq!(other.scheduler().state_hash() == hash, fits);
+    }
+}

@@ -15,6 +15,7 @@ impl Scheduler {
         let plan = self.plans.get(profile)?;
         let owner = self.batch.owner?;
         let is_usable = self.batch.enabled
+            && self.externals.is_empty()
             && !self.batch.heap.is_empty()
             && owner.profile == profile
             && self.queue.cycle == self.batch.last_cycle.saturating_add(1)
@@ -50,7 +51,7 @@ impl Scheduler {
         hint: Option<u32>,
         chosen: u32,
     ) {
-        if !self.batch.enabled {
+        if !self.batch.enabled || !self.externals.is_empty() {
             return;
         }
         self.batch.last_cycle = self.queue.cycle;

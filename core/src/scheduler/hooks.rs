@@ -1,7 +1,8 @@
-//! Rules from outside the core, at the stages after the choice.
+//! Rules from outside the core: external plugins, and the stages after the choice.
 
 use super::Scheduler;
-use crate::id::{NodeId, PodId};
+use crate::capacity::CapacityExceeded;
+use crate::id::{ClassId, NodeId, PodId};
 
 /// What Reserve came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +25,47 @@ pub enum Permit {
     Failed,
 }
 
-/// Callbacks of [`Scheduler::schedule_one_with`]. Each has a default that does nothing.
+/// Callbacks of [`Scheduler::schedule_one_with`] and its siblings. Each has a default that does
+/// nothing.
 ///
 /// A hook sees the scheduler with the pod assumed, and must not be counted on to run again for the
 /// same pod: a binding that fails later is told by the caller's own
 /// [`bound`](Scheduler::bound).
 pub trait Hooks {
+    /// Takes the nodes that a filter refuses out of `kept`, which begins as `feasible`: the nodes
+    /// that all filters before it keep, a bit a node (see [`node_set`](crate::node_set)). `filter`
+    /// counts from 0 in the order of [`Scheduler::add_filter`].
+    ///
+    /// Asked once an attempt about all nodes, and about a nominated node or a candidate of
+    /// preemption alone; the answer may depend on the class and on the node, not on the other nodes.
+    /// `false`, or a node in `kept` that was not feasible, is an error of the attempt.
+    fn filter(
+        &mut self,
+        filter: usize,
+        class: ClassId,
+        feasible: &[u64],
+        kept: &mut [u64],
+    ) -> bool {
+        let _ = (filter, class, feasible, kept);
+        true
+    }
+
+    /// Sets the scores, 0 to 100, of the nodes of `feasible`, by node; they are 0 at first and count
+    /// with the weight of [`Scheduler::add_score`], in whose order `score` counts from 0.
+    ///
+    /// Asked once an attempt, if more than one node is feasible. `false`, or another score of a
+    /// feasible node, is an error of the attempt.
+    fn score(
+        &mut self,
+        score: usize,
+        class: ClassId,
+        feasible: &[u64],
+        scores: &mut [i64],
+    ) -> bool {
+        let _ = (score, class, feasible, scores);
+        true
+    }
+
     /// Sets something aside for the pod on the node.
     fn reserve(&mut self, scheduler: &Scheduler, pod: PodId, node: NodeId) -> Reserve {
         let _ = (scheduler, pod, node);
@@ -74,3 +110,33 @@ pub trait Hooks {
 pub struct NoHooks;
 
 impl Hooks for NoHooks {}
+
+impl Scheduler {
+    /// Adds a plugin at Filter, after all others: [`Hooks::filter`] of what is given to later
+    /// attempts answers for it. `reason` is what a refused node is told, as in "node(s) had no
+    /// licence".
+    ///
+    /// Pods are not batched from then on, as upstream does not batch where a plugin signs no pod.
+    ///
+    /// # Errors
+    /// `external_plugins` when there are
+    /// [`EXTERNAL_PLUGINS_MAX`](crate::EXTERNAL_PLUGINS_MAX); nothing is changed.
+    pub fn add_filter(&mut self, name: &str, reason: &str) -> Result<(), CapacityExceeded> {
+        self.externals.add_filter(name, reason)
+    }
+
+    /// Whether a plugin of this name was added.
+    pub fn has_external(&self, name: &str) -> bool {
+        let filters = self.externals.filters.iter().map(|(own, _)| own);
+        let scores = self.externals.scores.iter().map(|(own, _)| own);
+        filters.chain(scores).any(|own| own == name)
+    }
+
+    /// Adds a plugin at Score, after all others: [`Hooks::score`] answers for it.
+    ///
+    /// # Errors
+    /// As [`Self::add_filter`].
+    pub fn add_score(&mut self, name: &str, weight: u32) -> Result<(), CapacityExceeded> {
+        self.externals.add_score(name, weight)
+    }
+}

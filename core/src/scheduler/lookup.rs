@@ -1,12 +1,12 @@
 //! What is there, and what the last attempt found of it.
 
-use super::Scheduler;
+use super::{ApplyError, Scheduler};
 use crate::class::flag;
 use crate::cluster::owner::ObjectKind;
 use crate::cluster::{NodeState, PodState};
 use crate::decision::{Decision, Outcome};
-use crate::id::{NodeId, PodId};
-use crate::object::Object;
+use crate::id::{ClassId, NodeId, PodId};
+use crate::object::{Object, Pod};
 use crate::volume::VolumeKind;
 
 impl Scheduler {
@@ -32,6 +32,32 @@ impl Scheduler {
                 && class().profile.is_some()
                 && !class().has(flag::TERMINATING)
         })
+    }
+
+    /// The class of a pod: equal for pods that are equal in all that decides their placement. It may
+    /// become another's once no pod is of it, unless it is [held](Self::create_class).
+    pub fn class_of(&self, pod: PodId) -> Option<ClassId> {
+        self.cluster.pod(pod).map(|row| row.class)
+    }
+
+    /// The class that a pod like this one has, held until [`release_class`](Self::release_class) as
+    /// often as it was asked for. No pod is added.
+    ///
+    /// # Errors
+    /// A selector that does not parse, or a full table; nothing is changed.
+    pub fn create_class(&mut self, pod: &Pod) -> Result<ClassId, ApplyError> {
+        self.cluster.intern_class(pod)
+    }
+
+    /// Gives back a class that [`create_class`](Self::create_class) gave, once for each time.
+    pub fn release_class(&mut self, class: ClassId) {
+        self.cluster.release_class(class);
+    }
+
+    /// Whether the pod is counted on a node that it is not yet known to be bound to.
+    pub fn is_assumed(&self, pod: PodId) -> bool {
+        let row = self.cluster.pod(pod);
+        row.is_some_and(|row| row.state == PodState::Assumed)
     }
 
     /// Rows of the node table in use: one more than the largest id of a node.

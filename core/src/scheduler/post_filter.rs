@@ -150,7 +150,9 @@ impl Scheduler {
             if *counted < wanted {
                 counted.count_up();
                 let victims = core::mem::take(self.preemption.current_mut());
-                let allowed = hooks.allows_victims(self, pod, NodeId(row), &victims);
+                // An external plugin that fails here leaves the node out.
+                let allowed = hooks.allows_victims(self, pod, NodeId(row), &victims)
+                    && self.keeps_outside(pod, row, hooks).unwrap_or(false);
                 *self.preemption.current_mut() = victims;
                 vetoed |= !allowed;
                 let is_better = best.is_none_or(|(least, _)| cost < least);

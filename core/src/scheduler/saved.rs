@@ -5,6 +5,7 @@ use super::{Options, Scheduler};
 use crate::batch::{Owner, Scored};
 use crate::capacity::Capacities;
 use crate::cluster::saved::SavedCluster;
+use crate::id::ClassId;
 use crate::intern::{hash_bytes, retain_texts};
 use crate::object::config::KubeSchedulerConfiguration;
 use crate::profile::Profile;
@@ -74,6 +75,7 @@ impl Scheduler {
             options,
             capacities,
             &state_file::read(bytes)?.scheduler,
+            &[],
         )
     }
 
@@ -101,6 +103,7 @@ impl Scheduler {
         options: Options,
         capacities: Capacities,
         saved: &SavedScheduler,
+        held: &[ClassId],
     ) -> Result<Self, StateError> {
         let mut scheduler = Self::make(config, options, capacities, |cluster| {
             cluster.restore_names(&saved.cluster)
@@ -123,6 +126,12 @@ impl Scheduler {
             && saved.profiles == scheduler.profiles
         {
             scheduler.restore_batch(batch)?;
+        }
+        for class in held {
+            let records = &mut scheduler.cluster.classes.records;
+            if records.contains(class.0) {
+                records.retain(class.0);
+            }
         }
         scheduler.cluster.let_go(&saved.cluster);
         Ok(scheduler)

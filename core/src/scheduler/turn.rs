@@ -8,6 +8,7 @@ use super::{Scheduler, change};
 use crate::capacity::CapacityExceeded;
 use crate::class::flag;
 use crate::cluster::{PodRow, PodState};
+use crate::cycle::external::Outside;
 use crate::cycle::{self, Attempt, Found, Probe, Refusal, Scratch};
 use crate::decision::{AttemptError, Decision, Nomination, Outcome, PostFilter};
 use crate::id::{NodeId, PodId};
@@ -79,7 +80,7 @@ impl Scheduler {
     }
 
     fn turn(&mut self, pod: PodId, hooks: &mut impl Hooks) -> Decision {
-        let mut decision = self.decide_queued(pod);
+        let mut decision = self.decide_queued(pod, hooks);
         decision.attempt = self.queue.item(pod).attempts;
         match decision.outcome {
             Outcome::Scheduled(node) => self.take_place(&mut decision, node, hooks),
@@ -171,7 +172,7 @@ impl Scheduler {
     }
 
     /// What the filters, the search and the scores say of a popped pod.
-    fn decide_queued(&mut self, pod: PodId) -> Decision {
+    fn decide_queued(&mut self, pod: PodId, hooks: &mut impl Hooks) -> Decision {
         let class_id = self.row(pod).map(|row| row.class);
         let class = class_id.map(|id| *self.cluster.class(id).class);
         let mut decision = Decision::new(pod, class.and_then(|class| class.profile));
@@ -202,7 +203,7 @@ impl Scheduler {
         if let Some(row) = self.row(pod) {
             self.catch_up(&row, profile.index(), slot);
         }
-        match self.find(pod, profile.index(), slot) {
+        match self.find(pod, profile.index(), slot, hooks) {
             Ok(found) => {
                 decision.feasible = found.feasible;
                 decision.evaluated = found.evaluated;
@@ -217,7 +218,13 @@ impl Scheduler {
     }
 
     /// The nominated node first, then the search. Mirrors `schedulePod`.
-    fn find(&mut self, pod: PodId, profile: usize, slot: usize) -> Result<Found, AttemptError> {
+    fn find(
+        &mut self,
+        pod: PodId,
+        profile: usize,
+        slot: usize,
+        hooks: &mut impl Hooks,
+    ) -> Result<Found, AttemptError> {
         if self.cluster.node_count == 0 {
             return Err(AttemptError::NoNodes);
         }
@@ -246,7 +253,8 @@ impl Scheduler {
         let mut kept = None;
         if let Some(row) = first.filter(|row| self.cluster.order.is_listed(*row)) {
             match self.probe(pod, profile, slot, |probe| probe.ask(row)) {
-                Some(Ok(None)) => {
+                // Where an external plugin refuses it, the search meets it again and says so.
+                Some(Ok(None)) if self.keeps_outside(pod, row, hooks)? => {
                     self.scratch.list.push(row);
                     self.batch_store(pod, profile, slot, hint, row);
                     return Ok(Found {
@@ -272,7 +280,10 @@ impl Scheduler {
             self.scratch.note(row, refusal, lacks);
         }
         self.count_nominated(pod, profile, slot)?;
-        let found = self.search(pod, profile, slot)?;
+        if let Some(mut outside) = self.outside(pod, hooks) {
+            outside.filter(&mut self.scratch)?;
+        }
+        let found = self.search(pod, profile, slot, hooks)?;
         if let Some(row) = found.row {
             self.batch_store(pod, profile, slot, hint, row);
         }
@@ -324,16 +335,52 @@ impl Scheduler {
         result
     }
 
-    fn search(&mut self, pod: PodId, profile: usize, slot: usize) -> Result<Found, AttemptError> {
+    fn search(
+        &mut self,
+        pod: PodId,
+        profile: usize,
+        slot: usize,
+        hooks: &mut impl Hooks,
+    ) -> Result<Found, AttemptError> {
         let (policy, mut start, mut random) = (self.policy, self.start, self.random);
+        let Some(mut outside) = self.outside(pod, hooks) else {
+            return Ok(Found::default());
+        };
         let found = self.look(pod, profile, slot, |attempt, scratch| {
-            cycle::pick(attempt, policy, &mut start, &mut random, scratch)
+            cycle::pick(
+                attempt,
+                policy,
+                &mut start,
+                &mut random,
+                scratch,
+                &mut outside,
+            )
         });
         self.start = start;
         self.random = random;
         let found = found.unwrap_or_else(|| Ok(Found::default()))?;
         self.rotate(found);
         Ok(found)
+    }
+
+    /// External plugins as they are asked about a pod; `None` if there is no such pod.
+    pub(super) fn outside<'h>(&self, pod: PodId, hooks: &'h mut impl Hooks) -> Option<Outside<'h>> {
+        let class = self.row(pod)?.class;
+        let rows = self.cluster.nodes.len();
+        Some(Outside::new(hooks, &self.externals, rows, class))
+    }
+
+    /// Whether the external plugins keep one node for a pod.
+    pub(super) fn keeps_outside(
+        &mut self,
+        pod: PodId,
+        row: u32,
+        hooks: &mut impl Hooks,
+    ) -> Result<bool, AttemptError> {
+        let Some(mut outside) = self.outside(pod, hooks) else {
+            return Ok(false);
+        };
+        outside.keeps(row, &mut self.preemption.scratch)
     }
 
     /// Runs a stage on a pod; `None` if there is no such pod.
@@ -404,6 +451,9 @@ impl Scheduler {
         }
         if let Some(refusal) = scratch.pre_filter_refusal {
             rejectors.insert(refusal.plugin());
+        }
+        if scratch.external.has_refused {
+            rejectors = rejectors.union(PluginSet::EXTERNAL);
         }
         rejectors
     }

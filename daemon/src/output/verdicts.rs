@@ -250,10 +250,10 @@ fn refusal_text(refusal: &[String]) -> String {
         })
 }
 
-fn plugins<'a>(nodes: impl IntoIterator<Item = &'a NodeScore>) -> BTreeSet<&'static str> {
+fn plugins<'a>(nodes: impl IntoIterator<Item = &'a NodeScore>) -> BTreeSet<&'a str> {
     let nodes = nodes.into_iter();
     nodes
-        .flat_map(|node| node.plugins.keys().copied())
+        .flat_map(|node| node.plugins.keys().map(AsRef::as_ref))
         .collect()
 }
 

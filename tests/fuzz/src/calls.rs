@@ -1,29 +1,37 @@
 //! Sequences of C calls: a result for each, and nothing changed where it is not OK.
 
 use berth::{
-    BERTH_CHANGE_ADDED, BERTH_CHANGE_DELETED, BERTH_CHANGE_MODIFIED, berth_apply_json,
-    berth_counts_t, berth_decision_t, berth_evaluate, berth_explain_json, berth_find_node,
-    berth_find_pod, berth_last_error, berth_load_json, berth_loaded_t, berth_node_name,
-    berth_notes, berth_options_t, berth_result_t, berth_schedule_pod, berth_scheduler_create,
-    berth_scheduler_destroy, berth_scheduler_t, berth_state_hash,
+    BERTH_ABI_VERSION, BERTH_BIND_BOUND, BERTH_CHANGE_ADDED, BERTH_CHANGE_DELETED,
+    BERTH_CHANGE_MODIFIED, BERTH_OUTCOME_SCHEDULED, berth_advance, berth_apply_json, berth_bound,
+    berth_capacities_t, berth_commit, berth_counts_t, berth_decision_t, berth_evaluate,
+    berth_explain_json, berth_find_node, berth_find_pod, berth_fork, berth_last_error,
+    berth_load_json, berth_loaded_t, berth_node_name, berth_node_remove, berth_notes,
+    berth_options_t, berth_pod_forget, berth_pod_node, berth_pod_remove, berth_result_t,
+    berth_rollback, berth_schedule_one, berth_schedule_pod, berth_scheduler_create,
+    berth_scheduler_destroy, berth_scheduler_t, berth_state_hash, berth_state_load,
+    berth_state_save, berth_state_size,
 };
 use std::ffi::c_char;
 use std::ptr::{null, null_mut};
 
-use berth_result_t::{BERTH_RESULT_OK as OK, BERTH_RESULT_PANIC as PANIC};
+use berth_result_t::{
+    BERTH_RESULT_BAD_STATE as BAD_STATE, BERTH_RESULT_OK as OK, BERTH_RESULT_PANIC as PANIC,
+};
 
 /// What a byte of a buffer that is not written keeps.
 const UNTOUCHED: u8 = 0xa5;
 
 /// One line a call: `L` and JSON loads it, `+`, `~`, `-` and JSON apply it, `p` and a name finds a
 /// pod, `n` a node, `e` and a number evaluates the pod of that id, `s` schedules it, `x` explains it;
-/// `N` asks for notes. A first line of `C` and a text is the configuration.
+/// `N` asks for notes; `o` and a number makes a turn of the loop at that second, `b` says that the pod is
+/// bound, `a` lets time pass until that second; `f` forks, `r` rolls back, `k` commits; `g` forgets the
+/// pod's place, `d` removes the pod, `D` the node; `S` saves the state and loads it. A first line of `C` and a text is the configuration.
 pub fn run(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else {
         return;
     };
     let config = text.lines().next().and_then(|line| line.strip_prefix('C'));
-    let Some(calls) = Calls::new(config) else {
+    let Some(mut calls) = Calls::new(config) else {
         return;
     };
     for line in text.lines() {
@@ -33,18 +41,27 @@ pub fn run(bytes: &[u8]) {
 }
 
 /// A handle that is used by nobody else.
-struct Calls(*mut berth_scheduler_t);
+struct Calls {
+    handle: *mut berth_scheduler_t,
+    /// The state's hash at each fork, the oldest first.
+    forks: Vec<u64>,
+}
 
 impl Calls {
     fn new(config: Option<&str>) -> Option<Self> {
+        // SAFETY: all zeros is a value of every struct of the ABI.
+        let mut capacities: berth_capacities_t = unsafe { std::mem::zeroed() };
+        capacities.size = size_of::<berth_capacities_t>();
+        (capacities.nodes, capacities.pods) = (8, 16);
         let options = berth_options_t {
             size: size_of::<berth_options_t>(),
             fidelity: 0,
             ties: 0,
             node_search: 0,
             seed: 0,
-            nodes: 8,
-            pods: 16,
+            abi_version: BERTH_ABI_VERSION,
+            preemption: 0,
+            capacities: &raw const capacities,
         };
         let (config, length) = config.map_or((null(), 0), |text| (text.as_ptr(), text.len()));
         let mut handle = null_mut();
@@ -54,10 +71,11 @@ impl Calls {
         };
         assert_ne!(result, PANIC);
         assert_eq!(result == OK, !handle.is_null(), "{result:?}");
-        (result == OK).then_some(Self(handle))
+        let forks = Vec::new();
+        (result == OK).then_some(Self { handle, forks })
     }
 
-    fn line(&self, line: &str) {
+    fn line(&mut self, line: &str) {
         let mut letters = line.chars();
         let Some(call) = letters.next() else {
             return;
@@ -77,21 +95,95 @@ impl Calls {
             's' => self.schedule(id),
             'x' => self.explain(id),
             'N' => self.notes(),
+            'o' => self.turn(id),
+            'f' | 'r' | 'k' => self.fork(call),
+            'S' => self.save_and_load(),
+            'b' | 'a' | 'g' | 'd' | 'D' => self.change(call, id),
             _ => return,
         };
         assert_ne!(result, PANIC, "{line}");
         if result != OK {
             assert_eq!(self.hash(), before, "{result:?}: {line}");
             assert!(!self.last_error().is_empty(), "{result:?}: {line}");
-        } else if !matches!(call, 'L' | '+' | '~' | '-' | 's') {
+        } else if !matches!(
+            call,
+            'L' | '+' | '~' | '-' | 's' | 'o' | 'b' | 'a' | 'g' | 'd' | 'D' | 'r'
+        ) {
             assert_eq!(self.hash(), before, "{line}");
+        }
+    }
+
+    /// A turn of the loop; what it says must hold.
+    fn turn(&self, second: u32) -> berth_result_t {
+        // SAFETY: all zeros is a value of every struct of the ABI.
+        let mut decision: berth_decision_t = unsafe { std::mem::zeroed() };
+        decision.size = size_of::<berth_decision_t>();
+        let now = u64::from(second) * 1_000_000_000;
+        // SAFETY: the handle is alive, the struct has its size.
+        let result = unsafe { berth_schedule_one(self.handle, now, &raw mut decision) };
+        assert_eq!(result, OK);
+        let mut node = 0;
+        if decision.outcome == BERTH_OUTCOME_SCHEDULED {
+            // SAFETY: the handle is alive, and so is where the id goes.
+            let asked = unsafe { berth_pod_node(self.handle, decision.pod, &raw mut node) };
+            assert_eq!((asked, node), (OK, decision.node));
+        }
+        result
+    }
+
+    fn fork(&mut self, call: char) -> berth_result_t {
+        let before = self.hash();
+        // SAFETY: the handle is alive.
+        let result = unsafe {
+            match call {
+                'f' => berth_fork(self.handle),
+                'r' => berth_rollback(self.handle),
+                _ => berth_commit(self.handle),
+            }
+        };
+        assert_eq!(result == BAD_STATE, call != 'f' && self.forks.is_empty());
+        if result == OK {
+            match call {
+                'f' => self.forks.push(before),
+                'r' => assert_eq!(Some(self.hash()), self.forks.pop()),
+                _ => drop(self.forks.pop()),
+            }
+        }
+        result
+    }
+
+    /// The state is the same afterwards.
+    fn save_and_load(&self) -> berth_result_t {
+        let mut size = 0;
+        // SAFETY: the handle is alive, and so is where the size goes.
+        assert_eq!(unsafe { berth_state_size(self.handle, &raw mut size) }, OK);
+        let mut bytes = vec![UNTOUCHED; size];
+        // SAFETY: the handle is alive, the bytes are as many as said.
+        unsafe {
+            let saved =
+                berth_state_save(self.handle, bytes.as_mut_ptr(), bytes.len(), &raw mut size);
+            assert_eq!((saved, size), (OK, bytes.len()));
+            berth_state_load(self.handle, bytes.as_ptr(), bytes.len())
+        }
+    }
+
+    fn change(&self, call: char, id: u32) -> berth_result_t {
+        // SAFETY: the handle is alive.
+        unsafe {
+            match call {
+                'b' => berth_bound(self.handle, id, BERTH_BIND_BOUND, 0),
+                'a' => berth_advance(self.handle, u64::from(id) * 1_000_000_000, null_mut()),
+                'g' => berth_pod_forget(self.handle, id),
+                'd' => berth_pod_remove(self.handle, id),
+                _ => berth_node_remove(self.handle, id),
+            }
         }
     }
 
     fn hash(&self) -> u64 {
         let mut hash = 0;
         // SAFETY: the handle is alive, and so is where the hash goes.
-        assert_eq!(unsafe { berth_state_hash(self.0, &raw mut hash) }, OK);
+        assert_eq!(unsafe { berth_state_hash(self.handle, &raw mut hash) }, OK);
         hash
     }
 
@@ -102,7 +194,14 @@ impl Calls {
             skipped: 0,
         };
         // SAFETY: the handle is alive, the text is as long as said, the struct has its size.
-        unsafe { berth_load_json(self.0, json.as_ptr().cast(), json.len(), &raw mut loaded) }
+        unsafe {
+            berth_load_json(
+                self.handle,
+                json.as_ptr().cast(),
+                json.len(),
+                &raw mut loaded,
+            )
+        }
     }
 
     fn apply(&self, change: i32, json: &str) -> berth_result_t {
@@ -110,7 +209,7 @@ impl Calls {
         // SAFETY: the handle is alive, the text is as long as said, and so is where the id goes.
         unsafe {
             berth_apply_json(
-                self.0,
+                self.handle,
                 change,
                 json.as_ptr().cast(),
                 json.len(),
@@ -131,7 +230,7 @@ impl Calls {
     ) -> berth_result_t {
         let mut id = 0;
         // SAFETY: the handle is alive, the text is as long as said, and so is where the id goes.
-        unsafe { find(self.0, name.as_ptr().cast(), name.len(), &raw mut id) }
+        unsafe { find(self.handle, name.as_ptr().cast(), name.len(), &raw mut id) }
     }
 
     fn evaluate(&self, pod: u32) -> berth_result_t {
@@ -144,8 +243,17 @@ impl Calls {
             scored: 0,
         };
         // SAFETY: the handle is alive, NULL stands for no array, the struct has its size.
-        let asked =
-            unsafe { berth_evaluate(self.0, pod, null_mut(), 0, null_mut(), 0, &raw mut counts) };
+        let asked = unsafe {
+            berth_evaluate(
+                self.handle,
+                pod,
+                null_mut(),
+                0,
+                null_mut(),
+                0,
+                &raw mut counts,
+            )
+        };
         if asked != OK {
             return asked;
         }
@@ -155,7 +263,7 @@ impl Calls {
         // SAFETY: the arrays have the lengths that are said; the rest is as above.
         let result = unsafe {
             berth_evaluate(
-                self.0,
+                self.handle,
                 pod,
                 bits.as_mut_ptr(),
                 bits.len(),
@@ -175,21 +283,17 @@ impl Calls {
     }
 
     fn schedule(&self, pod: u32) -> berth_result_t {
-        let mut decision = berth_decision_t {
-            size: size_of::<berth_decision_t>(),
-            outcome: 0,
-            node: 0,
-            feasible: 0,
-            evaluated: 0,
-        };
+        // SAFETY: all zeros is a value of every struct of the ABI.
+        let mut decision: berth_decision_t = unsafe { std::mem::zeroed() };
+        decision.size = size_of::<berth_decision_t>();
         // SAFETY: the handle is alive, the struct has its size.
-        unsafe { berth_schedule_pod(self.0, pod, &raw mut decision) }
+        unsafe { berth_schedule_pod(self.handle, pod, &raw mut decision) }
     }
 
     fn explain(&self, pod: u32) -> berth_result_t {
         let (result, json) = text(|buffer, length, out| {
             // SAFETY: the handle is alive, the buffer is as long as said.
-            unsafe { berth_explain_json(self.0, pod, buffer, length, out) }
+            unsafe { berth_explain_json(self.handle, pod, buffer, length, out) }
         });
         if result == OK {
             let record: serde_json::Value = serde_json::from_str(&json).expect("JSON");
@@ -201,7 +305,7 @@ impl Calls {
     fn name(&self, node: u32) -> berth_result_t {
         text(|buffer, length, out| {
             // SAFETY: the handle is alive, the buffer is as long as said.
-            unsafe { berth_node_name(self.0, node, buffer, length, out) }
+            unsafe { berth_node_name(self.handle, node, buffer, length, out) }
         })
         .0
     }
@@ -209,7 +313,7 @@ impl Calls {
     fn notes(&self) -> berth_result_t {
         text(|buffer, length, out| {
             // SAFETY: the handle is alive, the buffer is as long as said.
-            unsafe { berth_notes(self.0, buffer, length, out) }
+            unsafe { berth_notes(self.handle, buffer, length, out) }
         })
         .0
     }
@@ -217,7 +321,7 @@ impl Calls {
     fn last_error(&self) -> String {
         let (result, error) = text(|buffer, length, out| {
             // SAFETY: the handle is alive, the buffer is as long as said.
-            unsafe { berth_last_error(self.0, buffer, length, out) }
+            unsafe { berth_last_error(self.handle, buffer, length, out) }
         });
         assert_eq!(result, OK);
         error
@@ -225,7 +329,7 @@ impl Calls {
 
     fn end(self) {
         // SAFETY: the handle is alive, and is not used again.
-        assert_eq!(unsafe { berth_scheduler_destroy(self.0) }, OK);
+        assert_eq!(unsafe { berth_scheduler_destroy(self.handle) }, OK);
     }
 }
 

@@ -303,7 +303,7 @@ impl Cluster {
                 }
                 let weighted = profile.weight(plugin) * value;
                 score.total += weighted;
-                score.plugins.insert(plugin.name(), weighted);
+                score.plugins.insert(plugin.name().into(), weighted);
             }
         }
         Ok(scores)

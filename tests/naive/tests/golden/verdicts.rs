@@ -180,7 +180,7 @@ fn answer(record: &DecisionRecord) -> Answer {
                 plugins: score
                     .plugins
                     .into_iter()
-                    .map(|(plugin, value)| (plugin.to_owned(), value))
+                    .map(|(plugin, value)| (plugin.into_owned(), value))
                     .collect(),
             })
             .collect(),
