@@ -20,6 +20,9 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::json;
 use std::collections::BTreeMap;
 
+/// From here on every plugin has its say.
+const CLUSTERS_TELLING: u32 = 200;
+
 /// What the clusters had in them.
 #[derive(Debug, Default)]
 struct Seen {
@@ -108,10 +111,14 @@ impl Seen {
 #[test]
 fn pods_with_volumes_are_decided_as_the_naive_twin_decides_them() {
     let mut seen = Seen::default();
-    for number in 0..u64::from(cases(300)) {
+    let clusters = cases(200);
+    for number in 0..u64::from(clusters) {
         compare(&cluster(number), &mut seen);
     }
     println!("{seen:#?}");
+    if clusters < CLUSTERS_TELLING {
+        return;
+    }
     assert!(seen.bound.iter().all(|count| *count > 20), "{seen:#?}");
     for plugin in [
         "VolumeRestrictions",
