@@ -296,10 +296,10 @@ impl Cluster {
         let filters = profile
             .plugins(Point::Filter)
             .contains(&Plugin::VolumeBinding);
-        if let Some(claims) = facts.claims.as_ref().filter(|_| filters) {
-            if let Ok(plan) = volume_binding::filter(self, claims, node)? {
-                record.volumes = plan.bound_claims();
-            }
+        if let Some(claims) = facts.claims.as_ref().filter(|_| filters)
+            && let Ok(plan) = volume_binding::filter(self, claims, node)?
+        {
+            record.volumes = plan.bound_claims();
         }
         Ok(())
     }

@@ -265,8 +265,12 @@ pub fn translated_affinity(volume: &PersistentVolume) -> Option<NodeSelector> {
     if values(required.as_ref(), zone).is_some_and(|values| !values.is_empty()) {
         rename(&mut required, zone, key);
     } else if let Some(label) = labels.get(zone) {
-        let zones = label.split("__").map(str::trim).filter(|zone| *zone != "");
-        add(&mut required, key, zones.map(str::to_owned).collect());
+        let zones = label
+            .split("__")
+            .map(str::trim)
+            .filter(|zone| !zone.is_empty());
+        let zones: Vec<String> = zones.map(str::to_owned).collect();
+        add(&mut required, key, &zones);
     }
     if region == BETA[1] {
         rename(&mut required, BETA[1], GA[1]);
@@ -296,7 +300,7 @@ fn rename(affinity: &mut Option<NodeSelector>, from: &str, to: &str) {
     }
 }
 
-fn add(affinity: &mut Option<NodeSelector>, key: &str, zones: Vec<String>) {
+fn add(affinity: &mut Option<NodeSelector>, key: &str, zones: &[String]) {
     if zones.is_empty() {
         return;
     }
@@ -310,7 +314,7 @@ fn add(affinity: &mut Option<NodeSelector>, key: &str, zones: Vec<String>) {
         term.match_expressions.push(Requirement {
             key: key.to_owned(),
             operator: "In".to_owned(),
-            values: zones.clone(),
+            values: zones.to_vec(),
         });
     }
 }

@@ -179,13 +179,11 @@ pub fn filter<'a>(
                 reasons.insert((1, BIND));
                 break;
             }
-            match room(cluster, claim, class, node) {
-                Some(capacity) => plan.provisioned.push((claim, capacity)),
-                None => {
-                    reasons.insert((2, ROOM));
-                    break;
-                }
-            }
+            let Some(capacity) = room(cluster, claim, class, node) else {
+                reasons.insert((2, ROOM));
+                break;
+            };
+            plan.provisioned.push((claim, capacity));
         }
     }
     Ok(if reasons.is_empty() {
