@@ -1,6 +1,7 @@
 //! What the scheduler knows of the cluster. Mirrors `pkg/scheduler/backend/cache`.
 
 use crate::requests::{self, Amounts, Requested};
+use crate::storage::Storage;
 use berth_core::object::{
     Labels, Node, Object, ObjectMeta, Pod, ReplicationController, Service, Workload,
 };
@@ -21,6 +22,7 @@ pub struct Cluster {
     pub replication_controllers: BTreeMap<Key, ReplicationController>,
     pub replica_sets: BTreeMap<Key, Workload>,
     pub stateful_sets: BTreeMap<Key, Workload>,
+    pub storage: Storage,
     /// Pods on nodes that are not known, or not any more.
     homeless: Vec<Placed>,
     /// Zones in order of appearance, each with its nodes in order of arrival.
@@ -131,6 +133,20 @@ impl Cluster {
             Object::StatefulSet(object) => {
                 put(&mut self.stateful_sets, gone, object, &object.metadata);
             }
+            _ => self.apply_storage(gone, object),
+        }
+    }
+
+    fn apply_storage(&mut self, gone: bool, object: &Object) {
+        let all = &mut self.storage;
+        match object {
+            Object::PersistentVolume(own) => put(&mut all.volumes, gone, &**own, &own.metadata),
+            Object::PersistentVolumeClaim(own) => put(&mut all.claims, gone, &**own, &own.metadata),
+            Object::StorageClass(own) => put(&mut all.classes, gone, own, &own.metadata),
+            Object::CsiNode(own) => put(&mut all.csi_nodes, gone, own, &own.metadata),
+            Object::CsiDriver(own) => put(&mut all.csi_drivers, gone, own, &own.metadata),
+            Object::CsiStorageCapacity(own) => put(&mut all.capacities, gone, own, &own.metadata),
+            Object::VolumeAttachment(own) => put(&mut all.attachments, gone, own, &own.metadata),
             _ => {}
         }
     }

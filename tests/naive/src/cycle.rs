@@ -1,12 +1,14 @@
 //! One attempt, from pre-filter to the choice. Mirrors `pkg/scheduler/schedule_one.go`, the runs of
 //! plugins in `framework/runtime/framework.go` and the message in `framework/types.go`.
 
+mod score;
+
 use crate::requests::{self, Amounts};
 use crate::select::{self, Ties};
 use crate::{
-    Cluster, NodeState, Refusal, image_locality, inter_pod_affinity, node_affinity,
-    node_declared_features, node_name, node_ports, node_resources_balanced_allocation,
-    node_resources_fit, node_unschedulable, pod_topology_spread, taint_toleration,
+    Cluster, NodeState, Refusal, inter_pod_affinity, node_affinity, node_declared_features,
+    node_name, node_ports, node_resources_fit, node_unschedulable, node_volume_limits,
+    pod_topology_spread, taint_toleration, volume_binding, volume_restrictions, volume_zone,
 };
 use berth_core::object::{ContainerPort, Pod};
 use berth_core::plugins::{Plugin, Point};
@@ -42,15 +44,9 @@ struct Facts {
     spreading: Option<pod_topology_spread::Hard>,
     affinity: Option<inter_pod_affinity::Required>,
     features: Option<Vec<&'static str>>,
-}
-
-/// What the pre-scores found out.
-#[derive(Default)]
-struct ScoreFacts {
-    skipped: BTreeSet<Plugin>,
-    spreading: Option<pod_topology_spread::Soft>,
-    affinity: Option<inter_pod_affinity::Preferred>,
-    tainted: bool,
+    disks: Option<volume_restrictions::Conflicts>,
+    claims: Option<volume_binding::Claims>,
+    zones: Option<Vec<volume_zone::Topology>>,
 }
 
 /// How an attempt ends before its search.
@@ -114,14 +110,15 @@ impl Cluster {
         let nodes: Vec<&NodeState> = found.feasible.iter().map(|&i| &self.nodes[i]).collect();
         match nodes.as_slice() {
             [] => record.message = Some(self.fit_error(&facts, &found)),
-            [only] => place(record, only),
+            [only] => self.place(profile, &facts, record, only)?,
             _ => {
-                let scores = self.score(pod, profile, &nodes)?;
+                let scores = self.score(pod, profile, &facts, &nodes)?;
                 let totals: Vec<(&str, i64)> = scores
                     .iter()
                     .map(|score| (score.node.as_str(), score.total))
                     .collect();
-                place(record, nodes[select::select(&totals, options.ties)]);
+                let chosen = nodes[select::select(&totals, options.ties)];
+                self.place(profile, &facts, record, chosen)?;
                 describe_scores(record, scores);
             }
         }
@@ -167,6 +164,26 @@ impl Cluster {
                 Plugin::NodeDeclaredFeatures => {
                     facts.features = node_declared_features::pre_filter(pod);
                     skips = facts.features.is_none();
+                }
+                Plugin::VolumeRestrictions => {
+                    facts.disks =
+                        volume_restrictions::pre_filter(self, pod).map_err(Stop::Refused)?;
+                    skips = facts.disks.is_none();
+                }
+                Plugin::NodeVolumeLimits => skips = !node_volume_limits::pre_filter(pod),
+                Plugin::VolumeBinding => {
+                    facts.claims =
+                        volume_binding::pre_filter(self, pod).map_err(|stop| match stop {
+                            volume_binding::Stop::Refused(reason) => Stop::Refused(reason),
+                            volume_binding::Stop::Failed(error) => {
+                                Stop::Failed(running("PreFilter", plugin, &error))
+                            }
+                        })?;
+                    skips = facts.claims.is_none();
+                }
+                Plugin::VolumeZone => {
+                    facts.zones = volume_zone::pre_filter(self, pod).map_err(Stop::Refused)?;
+                    skips = facts.zones.is_none();
                 }
                 _ => {}
             }
@@ -221,7 +238,7 @@ impl Cluster {
         for i in 0..list.len() {
             let index = list[(self.start + i) % list.len()];
             let node = &self.nodes[index];
-            match filter(pod, profile, facts, node) {
+            match self.filter(pod, profile, facts, node) {
                 Ok(Ok(())) if found.feasible.len() == wanted => break,
                 Ok(Ok(())) => found.feasible.push(index),
                 Ok(Err(refusal)) => {
@@ -259,162 +276,32 @@ impl Cluster {
             let name = node.name();
             let is_asked = only.is_none_or(|only| only == name)
                 && facts.names.as_ref().is_none_or(|all| all.contains(name));
-            if is_asked && filter(pod, profile, &facts, node)?.is_ok() {
+            if is_asked && self.filter(pod, profile, &facts, node)?.is_ok() {
                 names.push(name.to_owned());
             }
         }
         Ok(names)
     }
 
-    /// Mirrors `prioritizeNodes` and `RunScorePlugins`.
-    fn score(
+    /// Notes the choice, and what it means for the pod's claims.
+    fn place(
         &self,
-        pod: &Pod,
         profile: &Profile,
-        nodes: &[&NodeState],
-    ) -> Result<Vec<NodeScore>, String> {
-        let plugins = profile.plugins(Point::Score);
-        let total = i64::from(plugins.is_empty());
-        let mut scores: Vec<NodeScore> = nodes
-            .iter()
-            .map(|node| NodeScore {
-                node: node.name().to_owned(),
-                total,
-                plugins: BTreeMap::new(),
-            })
-            .collect();
-        if plugins.is_empty() {
-            return Ok(scores);
+        facts: &Facts,
+        record: &mut DecisionRecord,
+        node: &NodeState,
+    ) -> Result<(), String> {
+        record.result = PodResult::Scheduled;
+        record.node = Some(node.name().to_owned());
+        let filters = profile
+            .plugins(Point::Filter)
+            .contains(&Plugin::VolumeBinding);
+        if let Some(claims) = facts.claims.as_ref().filter(|_| filters)
+            && let Ok(plan) = volume_binding::filter(self, claims, node)?
+        {
+            record.volumes = plan.bound_claims();
         }
-        let facts = self.pre_score(pod, profile, nodes)?;
-        for plugin in plugins.iter().copied() {
-            if facts.skipped.contains(&plugin) {
-                continue;
-            }
-            let normalized = self.normalized(plugin, pod, profile, &facts, nodes)?;
-            for (score, value) in scores.iter_mut().zip(normalized) {
-                if !(0..=100).contains(&value) {
-                    return Err(format!(
-                        "applying score defaultWeights on Score plugins: plugin {:?} returns an \
-                         invalid score {value}, it should in the range of [0, 100] after \
-                         normalizing",
-                        plugin.name()
-                    ));
-                }
-                let weighted = profile.weight(plugin) * value;
-                score.total += weighted;
-                score.plugins.insert(plugin.name().into(), weighted);
-            }
-        }
-        Ok(scores)
-    }
-
-    /// Mirrors `RunPreScorePlugins`.
-    fn pre_score(
-        &self,
-        pod: &Pod,
-        profile: &Profile,
-        nodes: &[&NodeState],
-    ) -> Result<ScoreFacts, String> {
-        let args = &profile.args;
-        let mut facts = ScoreFacts::default();
-        for plugin in profile.plugins(Point::PreScore).iter().copied() {
-            let failed = |error: String| running("PreScore", plugin, &error);
-            let runs = match plugin {
-                Plugin::TaintToleration => {
-                    facts.tainted = true;
-                    true
-                }
-                Plugin::NodeAffinity => {
-                    node_affinity::pre_score(pod, args.added_affinity.as_ref()).map_err(failed)?
-                }
-                Plugin::PodTopologySpread => {
-                    let soft = pod_topology_spread::pre_score(self, pod, args, nodes);
-                    facts.spreading = soft.map_err(failed)?;
-                    facts.spreading.is_some()
-                }
-                Plugin::InterPodAffinity => {
-                    let preferred = inter_pod_affinity::pre_score(self, pod, args);
-                    facts.affinity = preferred.map_err(failed)?;
-                    facts.affinity.is_some()
-                }
-                Plugin::NodeResourcesBalancedAllocation => {
-                    node_resources_balanced_allocation::pre_score(pod, &args.balanced_resources)
-                }
-                _ => true,
-            };
-            if !runs {
-                facts.skipped.insert(plugin);
-            }
-        }
-        Ok(facts)
-    }
-
-    /// One plugin's scores, before its weight. Volumes and devices score 0 here.
-    fn normalized(
-        &self,
-        plugin: Plugin,
-        pod: &Pod,
-        profile: &Profile,
-        facts: &ScoreFacts,
-        nodes: &[&NodeState],
-    ) -> Result<Vec<i64>, String> {
-        let args = &profile.args;
-        let failed = |error: String| {
-            format!(
-                "running Score plugins: plugin {:?} failed with: {error}",
-                plugin.name()
-            )
-        };
-        let missing = || failed(not_run("PreScore", plugin));
-        let each = |score: &dyn Fn(&NodeState) -> i64| -> Vec<i64> {
-            nodes.iter().map(|node| score(node)).collect()
-        };
-        let mut scores;
-        match plugin {
-            Plugin::TaintToleration => {
-                if !facts.tainted {
-                    return Err(missing());
-                }
-                scores = each(&|node| taint_toleration::score(pod, node));
-                taint_toleration::normalize(&mut scores);
-            }
-            Plugin::NodeAffinity => {
-                let added = args.added_affinity.as_ref();
-                // The terms were checked, unless the plugin's pre-score is disabled.
-                node_affinity::pre_score(pod, added).map_err(failed)?;
-                scores = each(&|node| node_affinity::score(pod, added, node));
-                node_affinity::normalize(&mut scores);
-            }
-            Plugin::NodeResourcesFit => {
-                let all = nodes
-                    .iter()
-                    .map(|node| node_resources_fit::score(pod, args, node));
-                scores = all.collect::<Result<_, _>>().map_err(failed)?;
-            }
-            Plugin::PodTopologySpread => {
-                let soft = facts.spreading.as_ref().ok_or_else(missing)?;
-                scores = each(&|node| pod_topology_spread::score(soft, pod, node));
-                pod_topology_spread::normalize(soft, nodes, &mut scores);
-            }
-            Plugin::InterPodAffinity => {
-                let preferred = facts.affinity.as_ref().ok_or_else(missing)?;
-                scores = each(&|node| inter_pod_affinity::score(preferred, node));
-                inter_pod_affinity::normalize(&mut scores);
-            }
-            Plugin::NodeResourcesBalancedAllocation => {
-                let resources = &args.balanced_resources;
-                let all = nodes
-                    .iter()
-                    .map(|node| node_resources_balanced_allocation::score(pod, resources, node));
-                scores = all.collect::<Result<_, _>>().map_err(failed)?;
-            }
-            Plugin::ImageLocality => {
-                scores = each(&|node| image_locality::score(pod, node, self.nodes.len()));
-            }
-            _ => scores = each(&|_| 0),
-        }
-        Ok(scores)
+        Ok(())
     }
 
     /// Mirrors `FitError.Error`: each reason with the number of nodes that gave it.
@@ -472,56 +359,78 @@ impl Cluster {
     }
 }
 
-/// The plugins in order; the first refusal counts. Mirrors `RunFilterPlugins`.
-fn filter(
-    pod: &Pod,
-    profile: &Profile,
-    facts: &Facts,
-    node: &NodeState,
-) -> Result<Result<(), (Plugin, Refusal)>, String> {
-    let args = &profile.args;
-    for plugin in profile.plugins(Point::Filter).iter().copied() {
-        if facts.skipped.contains(&plugin) {
-            continue;
+impl Cluster {
+    /// The plugins in order; the first refusal counts. Mirrors `RunFilterPlugins`.
+    fn filter(
+        &self,
+        pod: &Pod,
+        profile: &Profile,
+        facts: &Facts,
+        node: &NodeState,
+    ) -> Result<Result<(), (Plugin, Refusal)>, String> {
+        let args = &profile.args;
+        for plugin in profile.plugins(Point::Filter).iter().copied() {
+            if facts.skipped.contains(&plugin) {
+                continue;
+            }
+            let missing = || {
+                format!(
+                    "running {:?} filter plugin: {}",
+                    plugin.name(),
+                    not_run("PreFilter", plugin)
+                )
+            };
+            let failed =
+                |error: String| format!("running {:?} filter plugin: {error}", plugin.name());
+            let verdict = match plugin {
+                Plugin::NodeName => node_name::filter(pod, node),
+                Plugin::NodeUnschedulable => node_unschedulable::filter(pod, node),
+                Plugin::TaintToleration => taint_toleration::filter(pod, node),
+                Plugin::NodeAffinity => {
+                    node_affinity::filter(pod, args.added_affinity.as_ref(), node)
+                }
+                Plugin::NodePorts => {
+                    node_ports::filter(facts.ports.as_ref().ok_or_else(missing)?, node)
+                }
+                Plugin::NodeResourcesFit => {
+                    let request = facts.request.as_ref().ok_or_else(missing)?;
+                    node_resources_fit::filter(request, args, node)
+                }
+                Plugin::PodTopologySpread => {
+                    let hard = facts.spreading.as_ref().ok_or_else(missing)?;
+                    pod_topology_spread::filter(hard, pod, node)
+                }
+                Plugin::InterPodAffinity => {
+                    let required = facts.affinity.as_ref().ok_or_else(missing)?;
+                    inter_pod_affinity::filter(required, pod, node)
+                }
+                Plugin::NodeDeclaredFeatures => {
+                    let features = facts.features.as_ref().ok_or_else(missing)?;
+                    node_declared_features::filter(features, node)
+                }
+                Plugin::VolumeRestrictions => {
+                    let disks = facts.disks.as_ref().ok_or_else(missing)?;
+                    volume_restrictions::filter(disks, pod, node)
+                }
+                Plugin::NodeVolumeLimits => {
+                    node_volume_limits::filter(self, pod, node).map_err(failed)?
+                }
+                Plugin::VolumeBinding => {
+                    let claims = facts.claims.as_ref().ok_or_else(missing)?;
+                    let plan = volume_binding::filter(self, claims, node);
+                    plan.map_err(failed)?.map(|_| ())
+                }
+                Plugin::VolumeZone => {
+                    volume_zone::filter(facts.zones.as_ref().ok_or_else(missing)?, node)
+                }
+                _ => Ok(()),
+            };
+            if let Err(refusal) = verdict {
+                return Ok(Err((plugin, refusal)));
+            }
         }
-        let missing = || {
-            format!(
-                "running {:?} filter plugin: {}",
-                plugin.name(),
-                not_run("PreFilter", plugin)
-            )
-        };
-        let verdict = match plugin {
-            Plugin::NodeName => node_name::filter(pod, node),
-            Plugin::NodeUnschedulable => node_unschedulable::filter(pod, node),
-            Plugin::TaintToleration => taint_toleration::filter(pod, node),
-            Plugin::NodeAffinity => node_affinity::filter(pod, args.added_affinity.as_ref(), node),
-            Plugin::NodePorts => {
-                node_ports::filter(facts.ports.as_ref().ok_or_else(missing)?, node)
-            }
-            Plugin::NodeResourcesFit => {
-                let request = facts.request.as_ref().ok_or_else(missing)?;
-                node_resources_fit::filter(request, args, node)
-            }
-            Plugin::PodTopologySpread => {
-                let hard = facts.spreading.as_ref().ok_or_else(missing)?;
-                pod_topology_spread::filter(hard, pod, node)
-            }
-            Plugin::InterPodAffinity => {
-                let required = facts.affinity.as_ref().ok_or_else(missing)?;
-                inter_pod_affinity::filter(required, pod, node)
-            }
-            Plugin::NodeDeclaredFeatures => {
-                let features = facts.features.as_ref().ok_or_else(missing)?;
-                node_declared_features::filter(features, node)
-            }
-            _ => Ok(()),
-        };
-        if let Err(refusal) = verdict {
-            return Ok(Err((plugin, refusal)));
-        }
+        Ok(Ok(()))
     }
-    Ok(Ok(()))
 }
 
 /// How many feasible nodes end the search. Mirrors `numFeasibleNodesToFind`.
@@ -537,11 +446,6 @@ fn wanted(nodes: usize, profile: &Profile) -> usize {
         Ok(percent) => percent,
     };
     (nodes * percent / 100).max(100)
-}
-
-fn place(record: &mut DecisionRecord, node: &NodeState) {
-    record.result = PodResult::Scheduled;
-    record.node = Some(node.name().to_owned());
 }
 
 fn describe_scores(record: &mut DecisionRecord, mut scores: Vec<NodeScore>) {

@@ -5,15 +5,16 @@
 //! pods. It follows upstream's Go source file by file:
 //!
 //! 1. [`Cluster`]: nodes with lists of pods, and what selects pods; node order and image counts;
-//! 2. `requests`: what a pod asks for, read in upstream's four ways; `selector`: labels;
+//! 2. `requests`: what a pod asks for, read in upstream's four ways; `selector`: labels; `storage`:
+//!    volumes and their claims;
 //! 3. one file a plugin, under upstream's name;
 //! 4. [`Cluster::decide`], from pre-filter to the choice.
 //!
 //! Differences from upstream are Berth's listed ones: sums saturate instead of wrapping, a request
 //! beyond `i64` fits nowhere, host ports are counted instead of being a set.
 //!
-//! Not here: volumes, device claims, nominations, preemption, the queue. Pods that need the first
-//! two are refused by the engine before any rule is asked.
+//! Not here: device claims, nominations, preemption, the queue. Pods that need the first are refused
+//! by the engine before any rule is asked.
 
 mod cluster;
 mod cycle;
@@ -27,15 +28,21 @@ mod node_ports;
 mod node_resources_balanced_allocation;
 mod node_resources_fit;
 mod node_unschedulable;
+mod node_volume_limits;
 mod pod_topology_spread;
 mod requests;
 mod select;
 mod selector;
+mod storage;
 mod taint_toleration;
+mod volume_binding;
+mod volume_restrictions;
+mod volume_zone;
 
 pub use cluster::{Cluster, Image, NodeState, Placed};
 pub use cycle::{Options, Search};
 pub use requests::{Amounts, Requested};
+pub use storage::Storage;
 
 pub use select::Ties;
 

@@ -129,7 +129,7 @@ fn counts(term: &PreferredSchedulingTerm) -> bool {
     term.weight != 0 && !is_empty(&term.preference)
 }
 
-fn matches_any_term(selector: &NodeSelector, node: &Node) -> bool {
+pub fn matches_any_term(selector: &NodeSelector, node: &Node) -> bool {
     let terms = selector.node_selector_terms.iter();
     terms
         .filter(|term| !is_empty(term))

@@ -103,7 +103,7 @@ fn resource_score(strategy: &ScoringStrategy, requested: i128, allocatable: i128
 }
 
 /// Height of the broken line at `percent`; slopes are cut toward zero.
-fn on_shape(shape: &[(i64, i64)], percent: i128) -> i128 {
+pub fn on_shape(shape: &[(i64, i64)], percent: i128) -> i128 {
     let mut before: Option<(i128, i128)> = None;
     for &(x, y) in shape {
         let (x, y) = (i128::from(x), i128::from(y));

@@ -1,6 +1,9 @@
 //! Reading the golden files.
 
-use berth_core::object::{Namespace, Node, Pod, Service, Workload};
+use berth_core::object::{
+    CsiDriver, CsiNode, CsiStorageCapacity, Namespace, Node, PersistentVolume,
+    PersistentVolumeClaim, Pod, Service, StorageClass, VolumeAttachment, Workload,
+};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -15,6 +18,13 @@ pub struct Input {
     pub services: Vec<Service>,
     pub replica_sets: Vec<Workload>,
     pub stateful_sets: Vec<Workload>,
+    pub persistent_volumes: Vec<PersistentVolume>,
+    pub persistent_volume_claims: Vec<PersistentVolumeClaim>,
+    pub storage_classes: Vec<StorageClass>,
+    pub csi_nodes: Vec<CsiNode>,
+    pub csi_drivers: Vec<CsiDriver>,
+    pub csi_storage_capacities: Vec<CsiStorageCapacity>,
+    pub volume_attachments: Vec<VolumeAttachment>,
     pub bound_pods: Vec<Pod>,
     pub pods_in_order: Vec<Pod>,
 }

@@ -77,6 +77,11 @@ fn random_resources_are_decided_as_upstream_decides_them() {
     assert_eq!(scenarios("random-resources"), (1_473, 830));
 }
 
+#[test]
+fn random_volumes_are_decided_as_upstream_decides_them() {
+    assert_eq!(scenarios("random-volumes"), (1_295, 877));
+}
+
 /// Up to where upstream's numbers overflow.
 #[test]
 fn random_huge_resources_are_decided_as_upstream_decides_them() {
@@ -135,6 +140,7 @@ fn replay<'a>(
         if let Some(node) = &record.node {
             tally.placed += 1;
             cluster.assume(pod, node);
+            cluster.bind_volumes(&record.volumes, node);
         }
     }
     tally
@@ -157,6 +163,27 @@ fn cluster(input: &Input) -> Cluster {
     }
     for object in input.stateful_sets.iter().cloned() {
         add(Object::StatefulSet(object));
+    }
+    for object in input.persistent_volumes.iter().cloned() {
+        add(Object::PersistentVolume(Box::new(object)));
+    }
+    for object in input.persistent_volume_claims.iter().cloned() {
+        add(Object::PersistentVolumeClaim(Box::new(object)));
+    }
+    for object in input.storage_classes.iter().cloned() {
+        add(Object::StorageClass(object));
+    }
+    for object in input.csi_nodes.iter().cloned() {
+        add(Object::CsiNode(object));
+    }
+    for object in input.csi_drivers.iter().cloned() {
+        add(Object::CsiDriver(object));
+    }
+    for object in input.csi_storage_capacities.iter().cloned() {
+        add(Object::CsiStorageCapacity(object));
+    }
+    for object in input.volume_attachments.iter().cloned() {
+        add(Object::VolumeAttachment(object));
     }
     for object in input.bound_pods.iter().cloned() {
         add(Object::Pod(Box::new(object)));
