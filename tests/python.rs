@@ -63,15 +63,7 @@ fn install(python: &OsString) -> PathBuf {
     run(
         "maturin",
         Command::new(python)
-            .args([
-                "-m",
-                "maturin",
-                "build",
-                "--profile",
-                "dev",
-                "--locked",
-                "--offline",
-            ])
+            .args(["-m", "maturin", "build", "--profile", "dev", "--locked"])
             .arg("--manifest-path")
             .arg(root.join("python/Cargo.toml"))
             // Apart from cargo's own, where pyo3 is set up for no interpreter in particular.

@@ -8,6 +8,7 @@
 mod batch;
 mod change;
 mod error;
+mod growth;
 mod load;
 #[cfg(feature = "state-file")]
 mod saved;
@@ -40,7 +41,9 @@ fn key(object: &Object) -> Key {
     (object.kind(), namespace, name)
 }
 
-/// A scheduler, and what it takes to feed it with objects that no API server has completed.
+/// A scheduler, and what it takes to feed it with objects that no API server has completed. A clone is
+/// one of its own, without the scheduler's forks.
+#[derive(Clone)]
 pub struct Intake {
     config: KubeSchedulerConfiguration,
     options: Options,
@@ -56,6 +59,10 @@ pub struct Intake {
     /// By pod, when it came.
     arrivals: BTreeMap<PodId, u64>,
     arrivals_count: u64,
+    /// Nanoseconds between two pods of a load.
+    spacing: u64,
+    /// Whether a full table is built anew.
+    grows: bool,
 }
 
 impl Intake {
@@ -98,6 +105,8 @@ impl Intake {
             implied: BTreeSet::new(),
             arrivals: BTreeMap::new(),
             arrivals_count: 0,
+            spacing: 0,
+            grows: false,
         })
     }
 

@@ -223,6 +223,14 @@ impl Queue {
         Some(PodId(pod))
     }
 
+    /// The pod that [`Self::pop`] would give.
+    pub(crate) fn peek(&self) -> Option<PodId> {
+        self.active
+            .peek()
+            .or_else(|| self.backoff.peek())
+            .map(PodId)
+    }
+
     /// A pod in flight needs no events any more; [`Self::drop_events`] follows.
     pub(crate) fn done(&mut self, pod: PodId, place: Place) {
         if matches!(self.item(pod).place, Place::InFlight | Place::Permit) {

@@ -15,10 +15,14 @@ from ._berth import (
     ConfigError,
     Decision,
     Evaluation,
+    Fork,
     InternalError,
     NotFoundError,
     ObjectError,
     Scheduler,
+    StateError,
+    Table,
+    __version__,
 )
 
 __all__ = [
@@ -29,8 +33,12 @@ __all__ = [
     "ConfigError",
     "Decision",
     "Evaluation",
+    "Fork",
     "InternalError",
     "NotFoundError",
     "ObjectError",
     "Scheduler",
+    "StateError",
+    "Table",
+    "__version__",
 ]

@@ -72,7 +72,8 @@ impl Evaluation {
     }
 }
 
-fn read_only<T: numpy::Element>(array: Bound<'_, PyArray1<T>>) -> Py<PyArray1<T>> {
+/// An array that Python cannot write to.
+pub fn read_only<T: numpy::Element>(array: Bound<'_, PyArray1<T>>) -> Py<PyArray1<T>> {
     array.readwrite().make_nonwriteable();
     array.unbind()
 }

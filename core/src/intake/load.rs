@@ -76,7 +76,7 @@ impl Intake {
         if self.is_empty {
             self.build(&steps)?;
         } else {
-            batch::make(&mut self.scheduler, &steps)?;
+            self.make(&steps, self.spacing)?;
         }
         self.note_made(&steps);
         self.completing.extend(completing);
@@ -125,13 +125,20 @@ impl Intake {
         loop {
             capacities.check().map_err(too_large)?;
             let refused = match Scheduler::new(&self.config, self.options, capacities) {
-                Ok(mut scheduler) => match batch::make(&mut scheduler, steps) {
-                    Ok(()) => {
-                        self.scheduler = scheduler;
-                        return Ok(());
+                Ok(mut scheduler) => {
+                    let now = self.scheduler.now();
+                    // The first time that is said starts the timers.
+                    if now > 0 {
+                        scheduler.advance(now);
                     }
-                    Err(error) => error,
-                },
+                    match batch::make(&mut scheduler, steps, self.spacing) {
+                        Ok(()) => {
+                            self.scheduler = scheduler;
+                            return Ok(());
+                        }
+                        Err(error) => error,
+                    }
+                }
                 // The same configuration has been accepted before.
                 Err(CreateError::Capacity(full)) => too_large(full),
                 Err(CreateError::Config(errors)) => {

@@ -105,6 +105,8 @@ impl Intake {
             implied: BTreeSet::new(),
             arrivals: BTreeMap::new(),
             arrivals_count: 0,
+            spacing: 0,
+            grows: false,
         };
         if let Some(intake) = intake {
             restored.restore(intake)?;
@@ -118,10 +120,15 @@ impl Intake {
     /// # Errors
     /// As [`Scheduler::restore_state`]; nothing is changed then.
     pub fn load_state(&mut self, bytes: &[u8]) -> Result<(), StateError> {
-        let size = self.size;
+        let (size, spacing, grows) = (self.size, self.spacing, self.grows);
         let capacities = size.map(Size::capacities).transpose()?;
         let restored = Self::restore_state(self.config.clone(), self.options, capacities, bytes)?;
-        *self = Self { size, ..restored };
+        *self = Self {
+            size,
+            spacing,
+            grows,
+            ..restored
+        };
         Ok(())
     }
 

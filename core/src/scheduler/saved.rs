@@ -128,6 +128,20 @@ impl Scheduler {
         Ok(scheduler)
     }
 
+    /// Moves into tables of another size; forks go along as they are.
+    pub(crate) fn rebuild(
+        &mut self,
+        config: &KubeSchedulerConfiguration,
+        options: Options,
+        capacities: Capacities,
+    ) -> Result<(), StateError> {
+        let mut larger = Self::restore(config, options, capacities, &self.saved())?;
+        larger.policy = self.policy;
+        core::mem::swap(&mut larger.saved, &mut self.saved);
+        *self = larger;
+        Ok(())
+    }
+
     fn restore_batch(&mut self, saved: &SavedBatch) -> Result<(), StateError> {
         let (part, owner) = ("batch", saved.owner);
         let cluster = &mut self.cluster;

@@ -5,6 +5,7 @@
 
 use super::hooks::{Hooks, NoHooks, Permit, Reserve};
 use super::{Scheduler, change};
+use crate::capacity::CapacityExceeded;
 use crate::class::flag;
 use crate::cluster::{PodRow, PodState};
 use crate::cycle::{self, Attempt, Found, Probe, Refusal, Scratch};
@@ -41,7 +42,26 @@ impl Scheduler {
         self.schedule_one_with(now, &mut NoHooks)
     }
 
-    /// The same with rules from outside at Reserve, Permit and preemption.
+    /// Whether the tables have room to decide on the first pod of the queue and to assume it; the
+    /// attempt would fail otherwise. For callers that can build a larger scheduler first.
+    ///
+    /// # Errors
+    /// The table that is full; nothing is changed then.
+    pub fn check_room(&mut self) -> Result<(), CapacityExceeded> {
+        let row = self.queue.peek().and_then(|pod| self.row(pod));
+        let Some(row) = row.filter(|row| row.state == PodState::Pending) else {
+            return Ok(());
+        };
+        let class = *self.cluster.class(row.class).class;
+        if self.held(&class).is_some() || class.unsupported().is_some() {
+            return Ok(());
+        }
+        self.cluster.make_live(row.class)?;
+        // Any node: what a pod takes is the same on each.
+        self.cluster.check_place(row.class, Some(0))
+    }
+
+    /// [`schedule_one`](Self::schedule_one) with rules from outside at Reserve, Permit and preemption.
     pub fn schedule_one_with(&mut self, now: u64, hooks: &mut impl Hooks) -> Option<Decision> {
         self.advance(now);
         loop {
