@@ -114,6 +114,7 @@ class Scheduler:
         self,
         *,
         wait: bool = True,
+        until: float | None = None,
         detail: Literal["none", "reasons", "full"] = "reasons",
     ) -> list[Decision]: ...
     def bound(

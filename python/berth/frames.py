@@ -12,15 +12,15 @@ Empty cells say nothing; a column that is none of these is an error.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
 from ._berth import ObjectError
 
-__all__ = ["nodes", "objects", "pods"]
+__all__ = ["nodes", "objects", "pods", "rows"]
 
-Row = Mapping[str, Any]
+Row = dict[str, Any]
 
 # Columns that are no resources, where "pods" is one of nodes alone.
 _NODE = frozenset({"name", "unschedulable"})
@@ -39,26 +39,29 @@ def objects(frame: Any, kind: str) -> list[dict[str, Any]]:
 
 def nodes(frame: Any) -> list[dict[str, Any]]:
     """A node a row."""
-    return [_node(row, f"row {at}") for at, row in enumerate(_rows(frame))]
+    return [_node(row, f"row {at}") for at, row in enumerate(rows(frame))]
 
 
 def pods(frame: Any) -> list[dict[str, Any]]:
     """A pod a row, of one container."""
-    return [_pod(row, f"row {at}") for at, row in enumerate(_rows(frame))]
+    return [_pod(row, f"row {at}") for at, row in enumerate(rows(frame))]
 
 
-def _rows(frame: Any) -> Iterable[Row]:
-    if hasattr(frame, "to_dicts"):  # polars, and our own tables
-        rows = frame.to_dicts()
+def rows(frame: Any) -> Iterable[Row]:
+    """The rows of a frame, or of a list of dicts; None where a cell is empty."""
+    if isinstance(frame, list):
+        found = frame
+    elif hasattr(frame, "to_dicts"):  # polars, and our own tables
+        found = frame.to_dicts()
     elif hasattr(frame, "to_pylist"):  # pyarrow
-        rows = frame.to_pylist()
+        found = frame.to_pylist()
     elif hasattr(frame, "to_dict"):  # pandas
-        rows = frame.to_dict("records")
+        found = frame.to_dict("records")
     else:
         raise TypeError(
             "expected a frame of polars, pandas or pyarrow, not " + type(frame).__name__
         )
-    return ({key: _plain(cell) for key, cell in row.items()} for row in rows)
+    return ({key: _plain(cell) for key, cell in row.items()} for row in found)
 
 
 def _plain(cell: Any) -> Any:

@@ -14,6 +14,7 @@ use berth_core::Options;
 use berth_core::id::PodId;
 use berth_core::intake::Intake;
 use berth_core::object::config::KubeSchedulerConfiguration;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use std::fs;
@@ -203,20 +204,31 @@ impl Scheduler {
     }
 
     /// Attempts until no pod can be tried, as `berth simulate` makes them: time passes until nothing
-    /// is left that could wake a pod. With wait=False none but the attempts' own, and pods that back
-    /// off stay for a later call.
+    /// is left that could wake a pod. With wait=False no time passes but the attempts' own, and pods
+    /// that back off stay for a later call; with `until` it passes up to that many virtual seconds, and
+    /// pods are tried whenever it wakes them.
     ///
     /// Returns every attempt in its order; a pod that was woken by others' changes has several, of
     /// which the last counts.
-    #[pyo3(signature = (*, wait=true, detail="reasons"))]
-    fn schedule_all(&self, py: Python<'_>, wait: bool, detail: &str) -> PyResult<Vec<Decision>> {
+    #[pyo3(signature = (*, wait=true, until=None, detail="reasons"))]
+    fn schedule_all(
+        &self,
+        py: Python<'_>,
+        wait: bool,
+        until: Option<f64>,
+        detail: &str,
+    ) -> PyResult<Vec<Decision>> {
+        let end = until.map(|until| nanoseconds("until", until)).transpose()?;
         let customs = Customs {
             bind: true,
             evict: true,
             detail: options::detail(detail)?,
         };
         self.with(py, |world| {
-            let attempts = world.schedule_all(wait, customs)?;
+            let attempts = match end {
+                Some(end) => world.schedule_until(end, customs)?,
+                None => world.schedule_all(wait, customs)?,
+            };
             Ok(attempts.into_iter().map(Into::into).collect())
         })
     }
@@ -292,11 +304,7 @@ impl Scheduler {
     /// Lets virtual time pass, which ends backoffs. Attempts are made by `schedule_one` and
     /// `schedule_all`.
     fn advance(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
-        let span = Duration::try_from_secs_f64(seconds).map_err(|_| {
-            let text = format!("seconds: expected a number from 0 on, not {seconds}");
-            pyo3::exceptions::PyValueError::new_err(text)
-        })?;
-        let nanoseconds = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        let nanoseconds = nanoseconds("seconds", seconds)?;
         self.with(py, |world| {
             world.advance(nanoseconds);
             Ok(())
@@ -382,6 +390,14 @@ impl Scheduler {
             self.with(py, |world| Ok((Summary::of(world), tables::nodes(world)?)))?;
         Ok(format!("<p>{summary}</p>{}", nodes.to_html()))
     }
+}
+
+fn nanoseconds(argument: &str, seconds: f64) -> PyResult<u64> {
+    let span = Duration::try_from_secs_f64(seconds).map_err(|_| {
+        let text = format!("{argument}: expected a number from 0 on, not {seconds}");
+        PyValueError::new_err(text)
+    })?;
+    Ok(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// Of nanoseconds.

@@ -177,12 +177,33 @@ impl World {
             let Some(timer) = timer.filter(|_| wait && self.backoff_may_help()) else {
                 return Ok(attempts);
             };
-            let now = self.scheduler().now();
-            let due = timer.max(now.saturating_add(MILLISECOND));
-            let late = due.saturating_sub(START) % MILLISECOND;
-            let rest = if late == 0 { 0 } else { MILLISECOND - late };
-            self.advance(due.saturating_add(rest) - now);
+            self.pass_to(timer);
         }
+    }
+
+    /// Attempts until no pod is ready, as often as time wakes some until it is `end`, in nanoseconds
+    /// since [`START`].
+    pub fn schedule_until(
+        &mut self,
+        end: u64,
+        customs: Customs,
+    ) -> Result<Vec<Arc<Attempt>>, Failure> {
+        let mut attempts = self.schedule_all(false, customs)?;
+        let end = START.saturating_add(end);
+        while let Some(timer) = self.scheduler().next_timer().filter(|timer| *timer <= end) {
+            self.pass_to(timer);
+            attempts.extend(self.schedule_all(false, customs)?);
+        }
+        self.intake.scheduler_mut().advance(end);
+        Ok(attempts)
+    }
+
+    /// The clock moves to the millisecond in which a timer is due, or to the next one.
+    fn pass_to(&mut self, timer: u64) {
+        let due = timer.max(self.scheduler().now().saturating_add(MILLISECOND));
+        let milliseconds = due.saturating_sub(START).div_ceil(MILLISECOND);
+        let due = START.saturating_add(milliseconds.saturating_mul(MILLISECOND));
+        self.intake.scheduler_mut().advance(due);
     }
 
     /// Says what became of a pod's binding; `false` if it is not being bound.
