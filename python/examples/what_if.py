@@ -7,6 +7,8 @@ import sys
 
 import berth
 
+LABELS = {"kubernetes.io/os": "linux", "node-role.kubernetes.io/worker": ""}
+
 
 def waiting(scheduler: berth.Scheduler) -> list[str]:
     """The pods that are on no node."""
@@ -26,7 +28,7 @@ def main(files: list[str]) -> None:
                 {
                     "apiVersion": "v1",
                     "kind": "Node",
-                    "metadata": {"name": "another"},
+                    "metadata": {"name": "another", "labels": LABELS},
                     "status": {
                         "allocatable": {"cpu": str(cores), "memory": "256Gi", "pods": "110"}
                     },
