@@ -15,14 +15,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from . import frames
 from ._berth import Evaluation, Scheduler
+
+try:
+    import gymnasium
+    from gymnasium.vector import AutoresetMode, VectorEnv
+    from gymnasium.vector.utils import batch_space
+except ImportError as _error:
+    raise ImportError("berth.gym needs gymnasium: pip install 'berth[gym]'") from _error
 
 __all__ = ["Placement", "PlacementEnv", "VectorPlacementEnv"]
 

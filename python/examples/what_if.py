@@ -12,7 +12,8 @@ LABELS = {"kubernetes.io/os": "linux", "node-role.kubernetes.io/worker": ""}
 
 def waiting(scheduler: berth.Scheduler) -> list[str]:
     """The pods that are on no node."""
-    return [f"{pod['namespace']}/{pod['name']}" for pod in scheduler.pods.to_dicts() if not pod["node"]]
+    pods = scheduler.pods.to_dicts()
+    return [f"{pod['namespace']}/{pod['name']}" for pod in pods if pod["node"] is None]
 
 
 def main(files: list[str]) -> None:

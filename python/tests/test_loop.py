@@ -243,3 +243,19 @@ def test_threads_place_each_pod_once():
     for thread in threads:
         thread.join()
     assert sorted(answers) == sorted(f"web/p{n}" for n in range(200))
+
+
+def test_other_threads_go_on_during_a_long_call():
+    """A call that kept the interpreter would let nobody else in before it ends."""
+    scheduler = berth.Scheduler()
+    scheduler.load([node(f"n{n}", "64") for n in range(300)])
+    scheduler.load([pod(f"p{n}", f"{n % 50 + 1}m") for n in range(8000)])
+    turns = 0
+    thread = threading.Thread(target=scheduler.schedule_all)
+    thread.start()
+    while thread.is_alive():
+        # Gives the interpreter away and takes it again.
+        thread.join(timeout=0.001)
+        turns += 1
+    assert turns > 20
+    assert (scheduler.pods["state"] == "bound").all()

@@ -118,6 +118,16 @@ def test_the_readme_s_quick_start_prints_what_it_says():
     assert (result.stderr, result.stdout) == ("", printed)
 
 
+def test_parts_with_needs_of_their_own_are_there_once_they_are_asked_for():
+    code = "import sys, berth; assert not {'gymnasium', 'matplotlib'} & set(sys.modules); "
+    code += "print(berth.trace.openb and berth.frames.pods and berth.plot.scores and 1)"
+    assert run("-c", code).stdout == "1\n"
+    hidden = "import sys; sys.modules['gymnasium'] = None; import berth; berth.gym"
+    assert "needs gymnasium: pip install 'berth[gym]'" in run("-c", hidden).stderr
+    with pytest.raises(AttributeError, match="colour"):
+        berth.colour
+
+
 @pytest.mark.skipif(WHEEL is None, reason="run by `cargo test --test python`")
 def test_the_wheel_is_installed_without_a_compiler(tmp_path):
     """In a fresh environment whose PATH has nothing but itself."""

@@ -133,7 +133,6 @@ def test_changes_are_upserts_unless_they_say_what_they_are():
     scheduler = small()
     scheduler.apply(pod("a", "9"))
     assert scheduler.schedule("web/a").node is None
-    scheduler.apply(pod("a", "9"), "MODIFIED")
     scheduler.apply(pod("a", "2"))
     assert scheduler.schedule("web/a").node == "n2"
     scheduler.apply(pod("a"), "DELETED")
