@@ -62,6 +62,7 @@ pub struct Intake {
     /// Nanoseconds between two pods of a load.
     spacing: u64,
     /// Whether a full table is built anew.
+    #[cfg(feature = "state-file")]
     grows: bool,
 }
 
@@ -106,6 +107,7 @@ impl Intake {
             arrivals: BTreeMap::new(),
             arrivals_count: 0,
             spacing: 0,
+            #[cfg(feature = "state-file")]
             grows: false,
         })
     }

@@ -132,11 +132,13 @@ pub const fn result(record: &DecisionRecord) -> &'static str {
     }
 }
 
-fn column(name: &str, column: Column) -> (String, Column) {
+/// A column with its name.
+pub fn column(name: &str, column: Column) -> (String, Column) {
     (name.to_owned(), column)
 }
 
-fn text(name: &str, values: impl Iterator<Item = Option<String>>) -> (String, Column) {
+/// A column of texts.
+pub fn text(name: &str, values: impl Iterator<Item = Option<String>>) -> (String, Column) {
     column(name, Column::Text(values.collect()))
 }
 
@@ -144,7 +146,8 @@ fn int(name: &str, values: impl Iterator<Item = i64>) -> (String, Column) {
     column(name, Column::Int(values.collect()))
 }
 
-fn made(columns: Vec<(String, Column)>) -> Result<Table, Failure> {
+/// The table of these columns.
+pub fn made(columns: Vec<(String, Column)>) -> Result<Table, Failure> {
     // Columns of one length and with names of their own make a table.
     Table::new(columns).map_err(|error| Failure::Table(error.to_string()))
 }

@@ -99,6 +99,8 @@ def test_notebooks_show_what_is_there(scheduler):
     html = scheduler.explain("web/b")._repr_html_()
     assert "<b>web/b</b>: 0/42 nodes are available" in html
     assert "<td>n1</td><td>NodeResourcesFit, Insufficient cpu</td>" in html
+    html = scheduler.evaluate("web/b")._repr_html_()
+    assert "<tr><td>n1</td><td>false</td><td>0</td></tr>" in html and "and 22 more rows" in html
     # Nothing of the input becomes HTML.
     odd = node("odd")
     odd["spec"] = {"taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]}

@@ -5,10 +5,7 @@
 use super::batch::{self, Step};
 use super::{Intake, IntakeError};
 #[cfg(feature = "state-file")]
-use crate::capacity::CapacityExceeded;
-use crate::scheduler::ApplyError;
-#[cfg(feature = "state-file")]
-use crate::state_file::StateError;
+use crate::{capacity::CapacityExceeded, scheduler::ApplyError, state_file::StateError};
 
 impl Intake {
     /// Lets `nanoseconds` of the scheduler's time pass before each pod that a
@@ -26,6 +23,7 @@ impl Intake {
     }
 
     /// Whether it does.
+    #[cfg(feature = "state-file")]
     pub const fn grows(&self) -> bool {
         self.grows
     }
@@ -64,25 +62,31 @@ impl Intake {
     }
 
     /// Does what changes nothing when it fails, and again with more room if that was the reason.
+    #[cfg(feature = "state-file")]
     pub(super) fn with_room(
         &mut self,
         mut make: impl FnMut(&mut Self) -> Result<(), IntakeError>,
     ) -> Result<(), IntakeError> {
-        loop {
-            match make(self) {
-                Err(IntakeError::Apply {
-                    error: ApplyError::Capacity(full),
-                    subject,
-                }) if self.grows => {
-                    #[cfg(feature = "state-file")]
-                    if self.grow(full.which).is_ok() {
-                        continue;
-                    }
-                    let error = ApplyError::Capacity(full);
-                    return Err(IntakeError::Apply { subject, error });
-                }
-                made => return made,
+        let mut made = make(self);
+        while let Err(IntakeError::Apply {
+            error: ApplyError::Capacity(full),
+            ..
+        }) = made
+        {
+            if !self.grows || self.grow(full.which).is_err() {
+                break;
             }
+            made = make(self);
         }
+        made
+    }
+
+    /// Does what changes nothing when it fails.
+    #[cfg(not(feature = "state-file"))]
+    pub(super) fn with_room(
+        &mut self,
+        make: impl FnOnce(&mut Self) -> Result<(), IntakeError>,
+    ) -> Result<(), IntakeError> {
+        make(self)
     }
 }
