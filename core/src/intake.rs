@@ -61,8 +61,7 @@ pub struct Intake {
     arrivals_count: u64,
     /// Nanoseconds between two pods of a load.
     spacing: u64,
-    /// Whether a full table is built anew.
-    #[cfg(feature = "state-file")]
+    /// Whether a full table is built anew, which takes the feature `state-file`.
     grows: bool,
 }
 
@@ -107,7 +106,6 @@ impl Intake {
             arrivals: BTreeMap::new(),
             arrivals_count: 0,
             spacing: 0,
-            #[cfg(feature = "state-file")]
             grows: false,
         })
     }

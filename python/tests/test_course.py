@@ -42,11 +42,43 @@ def cluster(draw: random.Random) -> list[dict]:
     return [*nodes, budget, *pods]
 
 
-@pytest.mark.skipif(COMMAND is None, reason="run by `cargo test --test python`")
-def test_attempts_are_those_of_the_command(tmp_path):
+def seeded() -> tuple[int, random.Random]:
+    """A generator, whose seed is printed."""
     seed = int(os.environ.get("BERTH_PYTHON_SEED") or random.SystemRandom().randrange(2**32))
     print(f"BERTH_PYTHON_SEED={seed}")
-    draw = random.Random(seed)
+    return seed, random.Random(seed)
+
+
+def test_tables_that_grow_on_the_way_change_nothing():
+    """Objects come one by one, with attempts in between, to tables of one row and to large ones."""
+    seed, draw = seeded()
+    attempts = 0
+    for case in range(25):
+        objects = cluster(draw)
+        draw.shuffle(objects)
+        small = berth.Scheduler(capacities={"nodes": 1, "pods": 1}, grow=True)
+        large = berth.Scheduler(capacities={"nodes": 64, "pods": 512})
+        for own in objects:
+            for scheduler in (small, large):
+                scheduler.apply(own)
+            if draw.random() < 0.1:
+                pairs = zip(small.schedule_all(), large.schedule_all(), strict=True)
+            elif own["kind"] == "Pod" and draw.random() < 0.3:
+                asked = {**own, "metadata": {**own["metadata"], "name": "asked"}}
+                pairs = [(small.explain(asked), large.explain(asked))]
+            else:
+                continue
+            for one, other in pairs:
+                assert one.to_dict() == other.to_dict(), f"seed {seed}, case {case}"
+                attempts += 1
+        assert small.state_hash() == large.state_hash(), f"seed {seed}, case {case}"
+        assert small.pods.to_dicts() == large.pods.to_dicts(), f"seed {seed}, case {case}"
+    assert attempts > 200
+
+
+@pytest.mark.skipif(COMMAND is None, reason="run by `cargo test --test python`")
+def test_attempts_are_those_of_the_command(tmp_path):
+    seed, draw = seeded()
     attempts, again, victims = 0, 0, 0
     for case in range(40):
         objects = cluster(draw)

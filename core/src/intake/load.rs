@@ -112,7 +112,7 @@ impl Intake {
     }
 
     /// Makes a first load, in a scheduler of its size unless a size was given. Only that size is
-    /// kept to: what else is too small grows.
+    /// kept to, unless it may grow: what else is too small grows.
     fn build(&mut self, steps: &[Step]) -> Result<(), IntakeError> {
         let count = |kind: &str| {
             let objects = steps.iter().map(Step::object);
@@ -149,7 +149,9 @@ impl Intake {
                 IntakeError::Apply {
                     error: ApplyError::Capacity(full),
                     ..
-                } if !matches!(full.which, "nodes" | "pods") && doublings < DOUBLINGS_MAX => {
+                } if doublings < DOUBLINGS_MAX
+                    && (self.grows || !matches!(full.which, "nodes" | "pods")) =>
+                {
                     capacities = capacities.grown(full.which);
                     doublings.count_up();
                 }

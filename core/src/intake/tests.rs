@@ -281,6 +281,14 @@ fn a_load_that_is_too_large_for_its_tables_grows_them_if_it_may() {
     assert!(growing.scheduler_mut().rollback());
     assert_eq!(growing.scheduler().nodes().count(), 1);
     assert!(growing.grow("tables").is_err());
+
+    let size = Size { nodes: 1, pods: 1 };
+    let config = KubeSchedulerConfiguration::default();
+    let mut given = Intake::new(config, Options::default(), Some(size)).unwrap();
+    assert!(given.load(list(&nodes)).is_err());
+    given.set_growing(true);
+    given.load(list(&nodes)).unwrap();
+    assert_eq!(given.scheduler().nodes().count(), 199);
 }
 
 #[test]
