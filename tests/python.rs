@@ -3,10 +3,14 @@
 //! `BERTH_PYTHON` names an interpreter that has what `python/tests/requirements.txt` lists;
 //! without it that is `python3`.
 
+#[path = "../python/src/guard.rs"]
+mod guard;
+
 use berth_test_support::cluster_list::cluster_list;
-use berth_test_support::command::empty_folder;
+use berth_test_support::command::{berth, empty_folder};
 use berth_test_support::golden::{CLUSTERS, RANDOM, Verdict, scenarios};
 use berth_test_support::tests_folder;
+use guard::{Guard, Panicked};
 use serde_json::{Value, json};
 use std::env;
 use std::ffi::OsString;
@@ -29,7 +33,8 @@ fn root() -> PathBuf {
 /// The interpreter, if it has all that is needed. Else the test is skipped aloud, and fails in CI.
 fn interpreter() -> Option<OsString> {
     let python = env::var_os("BERTH_PYTHON").unwrap_or_else(|| "python3".into());
-    let modules = "import maturin, mypy, numpy, pytest";
+    let modules = "import gymnasium, kubernetes, matplotlib, maturin, mypy, numpy, pandas, polars, \
+                   pyarrow, pytest";
     let found = Command::new(&python).args(["-c", modules]).output();
     if found.is_ok_and(|output| output.status.success()) {
         return Some(python);
@@ -56,22 +61,14 @@ fn run(what: &str, command: &mut Command) {
     println!("{told}");
 }
 
-/// Builds the wheel and unpacks it; returns what goes into `PYTHONPATH`.
-fn install(python: &OsString) -> PathBuf {
+/// Builds the wheel and unpacks it; returns the wheel, and what goes into `PYTHONPATH`.
+fn install(python: &OsString) -> [PathBuf; 2] {
     let folder = empty_folder(env!("CARGO_TARGET_TMPDIR"), "wheel");
     let root = root();
     run(
         "maturin",
         Command::new(python)
-            .args([
-                "-m",
-                "maturin",
-                "build",
-                "--profile",
-                "dev",
-                "--locked",
-                "--offline",
-            ])
+            .args(["-m", "maturin", "build", "--profile", "dev", "--locked"])
             .arg("--manifest-path")
             .arg(root.join("python/Cargo.toml"))
             // Apart from cargo's own, where pyo3 is set up for no interpreter in particular.
@@ -89,9 +86,12 @@ fn install(python: &OsString) -> PathBuf {
         .path();
     let package = folder.join("unpacked");
     let mut unzip = Command::new(python);
-    unzip.args(["-m", "zipfile", "-e"]).arg(wheel).arg(&package);
+    unzip
+        .args(["-m", "zipfile", "-e"])
+        .arg(&wheel)
+        .arg(&package);
     run("zipfile", &mut unzip);
-    package
+    [wheel, package]
 }
 
 /// Writes the golden sets as an API server would list them, one file a set, one line a scenario.
@@ -120,12 +120,25 @@ fn verdict(verdict: &Verdict) -> Value {
     json
 }
 
+/// What the module's classes lie behind, tried here, as an extension has no tests of its own.
+#[test]
+fn a_panic_ends_the_use_of_what_it_left_half_done() {
+    let guard = Guard::new(1);
+    assert_eq!(guard.call(|value| *value + 1), Ok(2));
+    let panics = guard.call(|value| {
+        *value = 7;
+        assert_eq!(*value, 0, "on purpose");
+    });
+    assert_eq!(panics, Err(Panicked));
+    assert_eq!(guard.call(|value| *value), Err(Panicked));
+}
+
 #[test]
 fn the_package_passes_its_tests() {
     let Some(python) = interpreter() else {
         return;
     };
-    let package = install(&python);
+    let [wheel, package] = install(&python);
     let golden = empty_folder(env!("CARGO_TARGET_TMPDIR"), "golden");
     write_golden(&golden);
     run(
@@ -134,6 +147,8 @@ fn the_package_passes_its_tests() {
             .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
             .current_dir(root().join("python"))
             .env("PYTHONPATH", package)
+            .env("BERTH_WHEEL", wheel)
+            .env("BERTH_COMMAND", berth().get_program())
             // The pure package beside the tests has no extension: the wheel is what is tested.
             .env("PYTHONSAFEPATH", "1")
             .env("PYTHONDONTWRITEBYTECODE", "1")

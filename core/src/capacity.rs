@@ -2,6 +2,7 @@
 //!
 //! Given once, at construction; afterwards nothing grows. What does not fit is refused by name.
 
+mod limits;
 mod measure;
 
 use crate::arena::Arena;

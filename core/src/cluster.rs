@@ -5,6 +5,7 @@
 //! or is refused and changes nothing.
 
 mod chains;
+mod classes;
 pub(crate) mod count;
 pub(crate) mod hash;
 pub(crate) mod journal;

@@ -10,6 +10,7 @@ mod change;
 mod controller;
 mod error;
 mod fork;
+mod growth;
 mod load;
 #[cfg(feature = "state-file")]
 mod saved;
@@ -44,7 +45,9 @@ fn key(object: &Object) -> Key {
     (object.kind(), namespace, name)
 }
 
-/// A scheduler, and what it takes to feed it with objects that no API server has completed.
+/// A scheduler, and what it takes to feed it with objects that no API server has completed. A clone is
+/// one of its own, without the scheduler's forks.
+#[derive(Clone)]
 pub struct Intake {
     config: KubeSchedulerConfiguration,
     options: Options,
@@ -62,7 +65,11 @@ pub struct Intake {
     /// By pod, when it came.
     arrivals: BTreeMap<PodId, u64>,
     arrivals_count: u64,
-    saved: Vec<fork::Saved>,
+    saved: fork::Saved,
+    /// Nanoseconds between two pods of a load.
+    spacing: u64,
+    /// Whether a full table is built anew, which takes the feature `state-file`.
+    grows: bool,
 }
 
 impl Intake {
@@ -116,7 +123,9 @@ impl Intake {
             implied: BTreeSet::new(),
             arrivals: BTreeMap::new(),
             arrivals_count: 0,
-            saved: Vec::new(),
+            saved: fork::Saved::NONE,
+            spacing: 0,
+            grows: false,
         }
     }
 

@@ -381,7 +381,7 @@ impl Scheduler {
         }
         let mut decision = self.decide(pod, hooks);
         if let Outcome::Scheduled(node) = decision.outcome {
-            match self.assume(pod, node) {
+            match self.assume_chosen(pod, node) {
                 Ok(_) => match hooks.reserve(self, pod, node) {
                     Reserve::Done => self.leave_queue(pod),
                     refused => {

@@ -7,6 +7,10 @@
 ...     print(decision.pod, decision.node or decision.message)
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from . import frames, trace
 from ._berth import (
     AlreadyExistsError,
     BerthError,
@@ -15,10 +19,14 @@ from ._berth import (
     ConfigError,
     Decision,
     Evaluation,
+    Fork,
     InternalError,
     NotFoundError,
     ObjectError,
     Scheduler,
+    StateError,
+    Table,
+    __version__,
 )
 
 __all__ = [
@@ -29,8 +37,26 @@ __all__ = [
     "ConfigError",
     "Decision",
     "Evaluation",
+    "Fork",
     "InternalError",
     "NotFoundError",
     "ObjectError",
     "Scheduler",
+    "StateError",
+    "Table",
+    "__version__",
+    "frames",
+    "gym",
+    "plot",
+    "trace",
 ]
+
+if TYPE_CHECKING:
+    from . import gym, plot
+else:
+
+    def __getattr__(name):
+        """The parts that need more than numpy, once they are asked for."""
+        if name in ("gym", "plot"):
+            return import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,7 @@
 //! Exceptions: one for each way in which the core refuses.
 
 use berth_core::intake::IntakeError;
-use berth_core::{ApplyError, CreateError};
+use berth_core::{ApplyError, CapacityExceeded, CreateError, StateError as NoState};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyUserWarning};
 use pyo3::prelude::*;
@@ -45,6 +45,12 @@ create_exception!(
 );
 create_exception!(
     berth,
+    StateError,
+    BerthError,
+    "A state cannot be read or written: other bytes than were saved, another version, no such file."
+);
+create_exception!(
+    berth,
     InternalError,
     BerthError,
     "A bug in Berth. The scheduler cannot be used any more."
@@ -65,6 +71,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         ("CapacityError", py.get_type::<CapacityError>()),
         ("AlreadyExistsError", py.get_type::<AlreadyExistsError>()),
         ("NotFoundError", py.get_type::<NotFoundError>()),
+        ("StateError", py.get_type::<StateError>()),
         ("InternalError", py.get_type::<InternalError>()),
         ("BerthWarning", py.get_type::<BerthWarning>()),
     ] {
@@ -77,8 +84,8 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 pub fn warn(py: Python<'_>, notes: &[String]) -> PyResult<()> {
     let category = py.get_type::<BerthWarning>();
     for note in notes {
-        // A note repeats names, which have no NUL.
-        let note = CString::new(note.as_str()).unwrap_or_default();
+        // A warning's text ends at a NUL, and a note may repeat one of the input's.
+        let note = CString::new(note.replace('\0', "\\0")).unwrap_or_default();
         PyErr::warn(py, &category, &note, 1)?;
     }
     Ok(())
@@ -93,6 +100,16 @@ pub enum Failure {
     Config(String),
     /// The name of a pod that is not there.
     NoPod(String),
+    /// The name of a node that is not there.
+    NoNode(String),
+    /// A table, or the forks.
+    Full(CapacityExceeded),
+    /// A state's bytes.
+    State(NoState),
+    /// A state's file: which, and what the system says.
+    File(String),
+    /// Columns that make no table.
+    Table(String),
     /// A panic in this call or an earlier one.
     Panic,
 }
@@ -106,6 +123,12 @@ impl From<CreateError> for Failure {
 impl From<IntakeError> for Failure {
     fn from(error: IntakeError) -> Self {
         Self::Intake(error)
+    }
+}
+
+impl From<NoState> for Failure {
+    fn from(error: NoState) -> Self {
+        Self::State(error)
     }
 }
 
@@ -130,6 +153,15 @@ impl From<Failure> for PyErr {
             }
             Failure::Config(text) => ConfigError::new_err(text),
             Failure::NoPod(name) => NotFoundError::new_err(format!("there is no pod {name:?}")),
+            Failure::NoNode(name) => NotFoundError::new_err(format!("there is no node {name:?}")),
+            Failure::Full(full) => CapacityError::new_err(full.to_string()),
+            Failure::State(error) => match error {
+                NoState::Capacity(full) => CapacityError::new_err(full.to_string()),
+                NoState::Config(errors) => ConfigError::new_err(errors.to_string()),
+                error => StateError::new_err(error.to_string()),
+            },
+            Failure::File(text) => StateError::new_err(text),
+            Failure::Table(text) => InternalError::new_err(text),
             Failure::Panic => InternalError::new_err("Berth panicked; its words are on stderr"),
         }
     }

@@ -1,5 +1,7 @@
 //! What every node says of a pod.
 
+use crate::table::Column;
+use crate::tables::{column, made, text};
 use berth_core::{Decision, Outcome, Scheduler};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
@@ -72,7 +74,8 @@ impl Evaluation {
     }
 }
 
-fn read_only<T: numpy::Element>(array: Bound<'_, PyArray1<T>>) -> Py<PyArray1<T>> {
+/// An array that Python cannot write to.
+pub fn read_only<T: numpy::Element>(array: Bound<'_, PyArray1<T>>) -> Py<PyArray1<T>> {
     array.readwrite().make_nonwriteable();
     array.unbind()
 }
@@ -91,6 +94,20 @@ impl Evaluation {
     #[getter]
     fn scores(&self, py: Python<'_>) -> Py<PyArray1<i64>> {
         self.scores.clone_ref(py)
+    }
+
+    /// A row a node.
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        let (feasible, scores) = (
+            self.feasible.bind(py).to_vec()?,
+            self.scores.bind(py).to_vec()?,
+        );
+        let columns = vec![
+            text("node", self.nodes.iter().cloned().map(Some)),
+            column("feasible", Column::Bool(feasible)),
+            column("score", Column::Int(scores)),
+        ];
+        Ok(made(columns)?.to_html())
     }
 
     fn __repr__(&self) -> String {

@@ -1,17 +1,19 @@
-//! What Python hands in: dicts, texts and files.
+//! What Python hands in: dicts, texts, files, objects of the kubernetes client and data frames.
+
+mod value;
+
+pub use value::text;
 
 use crate::error::{Failure, ObjectError};
 use berth_core::intake::IntakeError;
 use berth_core::object::config::KubeSchedulerConfiguration;
 use berth_core::object::decode::{Decoded, Value};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyString};
 use std::fs;
 use std::path::PathBuf;
-
-/// Levels of maps and lists; a dict may contain itself.
-const DEPTH_MAX: usize = 128;
+use value::value;
 
 /// Something that holds objects or a configuration.
 pub enum Source {
@@ -22,21 +24,46 @@ pub enum Source {
 }
 
 impl Source {
-    /// A `str` that begins with a brace or has several lines is text, another one a path.
+    /// A `str` that begins with a brace or bracket or has several lines is text, another one a path;
+    /// bytes are text.
     pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if let Ok(text) = object.cast::<PyString>() {
-            let text = text.to_str()?;
-            let is_text = text.trim_start().starts_with('{') || text.contains('\n');
+        if let Ok(string) = object.cast::<PyString>() {
+            // Names of files may hold what is no text.
+            let Ok(text) = string.to_str() else {
+                return Ok(Self::File(object.extract()?));
+            };
+            let start = text.trim_start();
+            let is_text = start.starts_with(['{', '[']) || text.contains('\n');
             return Ok(if is_text {
                 Self::Text(text.to_owned())
             } else {
                 Self::File(PathBuf::from(text))
             });
         }
+        if let Some(bytes) = owned_bytes(object) {
+            let text = String::from_utf8(bytes);
+            let text = text.map_err(|error| ObjectError::new_err(error.to_string()))?;
+            return Ok(Self::Text(text));
+        }
         if object.hasattr("__fspath__")? {
             return Ok(Self::File(object.extract()?));
         }
-        value(object, 0).map(Self::Value)
+        value(object).map(Self::Value)
+    }
+
+    /// The same of objects of one kind, which may be the rows of a data frame.
+    pub fn of_many(object: &Bound<'_, PyAny>, kind: Option<&str>) -> PyResult<Self> {
+        let is_frame = object.hasattr("__arrow_c_stream__")? || object.hasattr("__dataframe__")?;
+        match (kind, is_frame) {
+            (None, false) => Self::of(object),
+            (None, true) => Err(PyTypeError::new_err(
+                "a data frame does not say what it holds: add kind=\"Node\" or kind=\"Pod\"",
+            )),
+            (Some(kind), _) => {
+                let frames = object.py().import("berth.frames")?;
+                Self::of(&frames.call_method1("objects", (object, kind))?)
+            }
+        }
     }
 
     fn read(self) -> Result<Result<Value, String>, String> {
@@ -55,7 +82,6 @@ impl Source {
     pub fn documents(self) -> Result<Vec<Decoded>, Failure> {
         let refuse = |problem: String| Failure::Intake(IntakeError::of_text(&problem));
         let values = match self.read().map_err(refuse)? {
-            Ok(Value::List(values)) => values,
             Ok(value) => vec![value],
             Err(text) if text.trim_start().starts_with('{') => {
                 return from_json(&text).map_err(|error| refuse(error.to_string()));
@@ -65,7 +91,11 @@ impl Source {
                 values.map_err(|error| refuse(error.to_string()))?
             }
         };
-        Ok(values.into_iter().map(Decoded::from_value).collect())
+        let each = values.into_iter().flat_map(|value| match value {
+            Value::List(values) => values,
+            value => vec![value],
+        });
+        Ok(each.map(Decoded::from_value).collect())
     }
 
     /// The configuration that it is.
@@ -111,46 +141,34 @@ fn yaml_options() -> serde_saphyr::Options {
     }
 }
 
-/// A dict, list or scalar; what has an `isoformat`, as YAML's times have in Python, is its text.
-fn value(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
-    if depth > DEPTH_MAX {
-        let text = format!("dicts and lists go deeper than {DEPTH_MAX} levels");
-        return Err(PyValueError::new_err(text));
-    }
-    if object.is_none() {
-        Ok(Value::Null)
-    } else if let Ok(text) = object.cast::<PyString>() {
-        Ok(Value::String(text.to_str()?.to_owned()))
-    } else if let Ok(flag) = object.cast::<PyBool>() {
-        Ok(Value::Bool(flag.is_true()))
-    } else if let Ok(number) = object.cast::<PyInt>() {
-        number
-            .extract()
-            .map(Value::Unsigned)
-            .or_else(|_| number.extract().map(Value::Signed))
-    } else if let Ok(number) = object.cast::<PyFloat>() {
-        Ok(Value::Float(number.value()))
-    } else if let Ok(map) = object.cast::<PyDict>() {
-        let entries = map.iter().map(|(key, object)| {
-            let key = key.cast::<PyString>().map_err(|_| unfit(&key))?;
-            Ok((key.to_str()?.to_owned(), value(&object, depth + 1)?))
-        });
-        entries.collect::<PyResult<_>>().map(Value::Map)
-    } else if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
-        let entries = object.try_iter()?.map(|entry| value(&entry?, depth + 1));
-        entries.collect::<PyResult<_>>().map(Value::List)
-    } else if object.hasattr("isoformat")? {
-        let text = object.call_method0("isoformat")?;
-        text.extract().map(Value::String)
-    } else {
-        Err(unfit(object))
+/// The bytes of a state.
+pub enum Bytes {
+    Given(Vec<u8>),
+    File(PathBuf),
+}
+
+impl Bytes {
+    pub fn read(self) -> Result<Vec<u8>, Failure> {
+        match self {
+            Self::Given(bytes) => Ok(bytes),
+            Self::File(path) => fs::read(&path)
+                .map_err(|error| Failure::File(format!("{}: {error}", path.display()))),
+        }
     }
 }
 
-fn unfit(object: &Bound<'_, PyAny>) -> PyErr {
-    let name = object.get_type().name();
-    let name = name.map_or_else(|_| "another type".into(), |name| name.to_string());
-    PyTypeError::new_err(format!(
-        "expected what JSON has (dict with str keys, list, str, int, float, bool, None), not {name}"
-    ))
+/// Bytes, or a path of a file that holds them.
+pub fn bytes(object: &Bound<'_, PyAny>) -> PyResult<Bytes> {
+    match owned_bytes(object) {
+        Some(bytes) => Ok(Bytes::Given(bytes)),
+        None => Ok(Bytes::File(object.extract()?)),
+    }
+}
+
+fn owned_bytes(object: &Bound<'_, PyAny>) -> Option<Vec<u8>> {
+    if let Ok(bytes) = object.cast::<PyBytes>() {
+        return Some(bytes.as_bytes().to_vec());
+    }
+    let bytes = object.cast::<PyByteArray>().ok()?;
+    Some(bytes.to_vec())
 }

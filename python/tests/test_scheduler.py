@@ -41,11 +41,18 @@ def test_pods_are_placed_by_priority_and_told_why_not():
     ]
     last = decisions[-1]
     assert last.result == "unschedulable"
-    assert last.message == "0/3 nodes are available: 3 Insufficient cpu."
+    assert last.message == (
+        "0/3 nodes are available: 3 Insufficient cpu. preemption: "
+        "0/3 nodes are available: 3 Preemption is not helpful for scheduling."
+    )
     assert last.to_dict()["rejected"]["n1"] == ["NodeResourcesFit", "Insufficient cpu"]
     assert repr(last) == "<Decision web/big: unschedulable>"
-    # Only what could not be placed is tried again.
-    assert [d.pod for d in scheduler.schedule_all()] == ["web/big"]
+    # What fits nowhere waits for an event that may help.
+    assert scheduler.schedule_all() == []
+    scheduler.apply(node("n4", "16"))
+    assert [(d.pod, d.node, d.attempt) for d in scheduler.schedule_all()] == [
+        ("web/big", "n4", 2)
+    ]
 
 
 def test_an_evaluation_has_every_node_and_changes_nothing():

@@ -43,9 +43,16 @@ impl Step {
     }
 }
 
-/// Puts all in, or nothing.
-pub(super) fn make(scheduler: &mut Scheduler, steps: &[Step]) -> Result<(), IntakeError> {
+/// Puts all in, or nothing; `spacing` nanoseconds pass before each pod.
+pub(super) fn make(
+    scheduler: &mut Scheduler,
+    steps: &[Step],
+    spacing: u64,
+) -> Result<(), IntakeError> {
     for (index, step) in steps.iter().enumerate() {
+        if spacing > 0 && matches!(step, Step::Add(Object::Pod(_))) {
+            scheduler.advance(scheduler.now().saturating_add(spacing));
+        }
         if let Err(error) = step.make(scheduler) {
             let made = steps.get(..index).unwrap_or_default();
             take_back(scheduler, made);

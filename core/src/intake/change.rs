@@ -82,7 +82,7 @@ impl Intake {
             return Ok(self.id_of(&object));
         }
         let steps = self.steps_of_one(object);
-        batch::make(&mut self.scheduler, &steps)?;
+        self.make(&steps, 0)?;
         self.note_made(&steps);
         Ok(steps.last().and_then(|step| self.id_of(step.object())))
     }
@@ -122,7 +122,7 @@ impl Intake {
         self.check(&mut object)?;
         let absent = IntakeError::refused(&object, ApplyError::NotFound);
         let steps = self.steps_of_one(object);
-        batch::make(&mut self.scheduler, &steps)?;
+        self.make(&steps, 0)?;
         let namespace = if namespace.is_empty() {
             defaults::DEFAULT_NAMESPACE
         } else {
@@ -179,8 +179,10 @@ impl Intake {
             Object::Pod(_) => self.scheduler.find_pod(&metadata.namespace, &metadata.name),
             _ => None,
         };
-        let applied = self.scheduler.apply(change, object);
-        applied.map_err(|error| IntakeError::refused(object, error))?;
+        self.with_room(|intake| {
+            let applied = intake.scheduler.apply(change, object);
+            applied.map_err(|error| IntakeError::refused(object, error))
+        })?;
         if let Some(pod) = pod
             && !self.scheduler.has_pod(pod)
         {

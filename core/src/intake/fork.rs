@@ -6,9 +6,23 @@ use crate::id::PodId;
 use crate::object::Object;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
+use alloc::vec::Vec;
+
+/// What to go back to, the oldest first. A copy of an intake has none, as one of a scheduler.
+pub(super) struct Saved(Vec<Beside>);
+
+impl Saved {
+    pub(super) const NONE: Self = Self(Vec::new());
+}
+
+impl Clone for Saved {
+    fn clone(&self) -> Self {
+        Self::NONE
+    }
+}
 
 /// What is not the scheduler's.
-pub(super) struct Saved {
+struct Beside {
     is_empty: bool,
     completing: BTreeMap<Key, Object>,
     implied: BTreeSet<String>,
@@ -23,7 +37,7 @@ impl Intake {
     /// As there; nothing is changed.
     pub fn fork(&mut self) -> Result<(), CapacityExceeded> {
         self.scheduler.fork()?;
-        self.saved.push(Saved {
+        self.saved.0.push(Beside {
             is_empty: self.is_empty,
             completing: self.completing.clone(),
             implied: self.implied.clone(),
@@ -35,7 +49,7 @@ impl Intake {
 
     /// Takes back everything since the last [`fork`](Self::fork), and ends it. `false` without one.
     pub fn rollback(&mut self) -> bool {
-        let Some(saved) = self.saved.pop() else {
+        let Some(saved) = self.saved.0.pop() else {
             return false;
         };
         self.is_empty = saved.is_empty;
@@ -48,6 +62,6 @@ impl Intake {
 
     /// Keeps everything since the last [`fork`](Self::fork), and ends it. `false` without one.
     pub fn commit(&mut self) -> bool {
-        self.saved.pop().is_some() && self.scheduler.commit()
+        self.saved.0.pop().is_some() && self.scheduler.commit()
     }
 }

@@ -76,7 +76,7 @@ impl Intake {
         if self.is_empty && self.scheduler.forks() == 0 {
             self.build(&steps)?;
         } else {
-            batch::make(&mut self.scheduler, &steps)?;
+            self.make(&steps, self.spacing)?;
         }
         self.note_made(&steps);
         self.completing.extend(completing);
@@ -112,7 +112,7 @@ impl Intake {
     }
 
     /// Makes a first load, in a scheduler of its size unless a size was given. Only that size is
-    /// kept to: what else is too small grows.
+    /// kept to, unless it may grow: what else is too small grows.
     fn build(&mut self, steps: &[Step]) -> Result<(), IntakeError> {
         let count = |kind: &str| {
             let objects = steps.iter().map(Step::object);
@@ -126,12 +126,12 @@ impl Intake {
             capacities.check().map_err(too_large)?;
             let refused = match Scheduler::new(&self.config, self.options, capacities) {
                 Ok(mut scheduler) => {
-                    // What was said to the empty one holds on.
+                    // What was said to the empty one holds on; the first time starts the timers.
                     scheduler.externals.clone_from(&self.scheduler.externals);
                     if self.scheduler.now() > 0 {
                         scheduler.advance(self.scheduler.now());
                     }
-                    match batch::make(&mut scheduler, steps) {
+                    match batch::make(&mut scheduler, steps, self.spacing) {
                         Ok(()) => {
                             self.scheduler = scheduler;
                             return Ok(());
@@ -149,7 +149,9 @@ impl Intake {
                 IntakeError::Apply {
                     error: ApplyError::Capacity(full),
                     ..
-                } if !matches!(full.which, "nodes" | "pods") && doublings < DOUBLINGS_MAX => {
+                } if doublings < DOUBLINGS_MAX
+                    && (self.grows || !matches!(full.which, "nodes" | "pods")) =>
+                {
                     capacities = capacities.grown(full.which);
                     doublings.count_up();
                 }

@@ -2,7 +2,7 @@
 
 use super::{Intake, Key, Size, key};
 use crate::capacity::{Capacities, CapacityExceeded};
-use crate::id::{ClassId, PodId};
+use crate::id::PodId;
 use crate::object::config::KubeSchedulerConfiguration;
 use crate::object::{
     Labels, LimitRange, LimitRangeItem, LimitRangeSpec, Object, ObjectMeta, Overhead,
@@ -137,49 +137,14 @@ impl Intake {
         let mut restored = Self::of_content(config, options, capacities, is_fixed, content)?;
         let externals = &mut restored.scheduler.externals;
         externals.clone_from(&self.scheduler.externals);
-        *self = Self { size, ..restored };
+        let (spacing, grows) = (self.spacing, self.grows);
+        *self = Self {
+            size,
+            spacing,
+            grows,
+            ..restored
+        };
         Ok(())
-    }
-
-    /// Makes tables larger: twice of what was refused, and of what then is too small in its turn.
-    /// Everything stays as it is, ids included; it takes the memory of both for that moment.
-    ///
-    /// # Errors
-    /// There is a fork, or tables would become larger than [`BYTES_MAX`](crate::BYTES_MAX) allows;
-    /// nothing is changed then.
-    pub fn grow(&mut self, full: CapacityExceeded) -> Result<(), CapacityExceeded> {
-        self.grow_holding(full, &[])
-    }
-
-    /// The same where classes are [held](Scheduler::create_class), each listed as often as it is.
-    ///
-    /// # Errors
-    /// As [`grow`](Self::grow).
-    pub fn grow_holding(
-        &mut self,
-        full: CapacityExceeded,
-        held: &[ClassId],
-    ) -> Result<(), CapacityExceeded> {
-        if self.scheduler.forks() > 0 {
-            return Err(full);
-        }
-        let saved = self.scheduler.saved();
-        let larger = self.scheduler.capacities().grown(full.which);
-        let grown = restore_growing(larger, |capacities| {
-            Scheduler::restore(&self.config, self.options, capacities, &saved, held)
-        });
-        match grown {
-            Ok(mut scheduler) => {
-                scheduler.externals.clone_from(&self.scheduler.externals);
-                self.scheduler = scheduler;
-                Ok(())
-            }
-            Err(StateError::Capacity(full)) => Err(full),
-            Err(error) => {
-                debug_assert!(false, "{error}");
-                Err(full)
-            }
-        }
     }
 
     fn restore(&mut self, saved: SavedIntake) -> Result<(), StateError> {
@@ -214,7 +179,7 @@ fn room_for(content: &Content) -> Result<Capacities, CapacityExceeded> {
 }
 
 /// Makes something in larger and larger tables until they hold it; nodes and pods are counted.
-fn restore_growing<T>(
+pub(super) fn restore_growing<T>(
     mut capacities: Capacities,
     make: impl Fn(Capacities) -> Result<T, StateError>,
 ) -> Result<T, StateError> {

@@ -359,3 +359,98 @@ fn a_state_is_taken_in_the_room_that_was_given_and_plugins_stay() {
         assert_eq!(other.scheduler().state_hash() == hash, fits);
     }
 }
+
+#[cfg(feature = "state-file")]
+#[test]
+fn a_load_that_is_too_large_for_its_tables_grows_them_if_it_may() {
+    let load = |spacing| {
+        let mut intake = intake();
+        intake.set_spacing(spacing);
+        intake
+            .load(list(&[node("n0", "4"), pod("p0", "1m")]))
+            .unwrap();
+        intake
+    };
+    let nodes: Vec<Value> = (1..200).map(|n| node(&n.to_string(), "4")).collect();
+    let mut strict = load(0);
+    let before = strict.scheduler().state_hash();
+    let refused = strict.load(list(&nodes)).unwrap_err();
+    assert!(refused.to_string().contains("`nodes`"), "{refused}");
+    assert_eq!(strict.scheduler().state_hash(), before);
+
+    let mut growing = load(1);
+    growing.set_growing(true);
+    growing.scheduler_mut().fork().unwrap();
+    growing.load(list(&nodes)).unwrap();
+    assert_eq!(growing.scheduler().nodes().count(), 200);
+    // Of two pods of equal priority the one that came first.
+    growing
+        .load(list(&[pod("p2", "1m"), pod("p1", "1m")]))
+        .unwrap();
+    let now = growing.scheduler().now();
+    let turns = (0..3).map(|_| {
+        let decision = growing.scheduler_mut().schedule_one(now).unwrap();
+        growing.scheduler().pod_name(decision.pod).1.to_string()
+    });
+    assert_eq!(turns.collect::<Vec<_>>(), ["p0", "p2", "p1"]);
+    assert!(growing.scheduler_mut().rollback());
+    assert_eq!(growing.scheduler().nodes().count(), 1);
+    let nothing = crate::CapacityExceeded {
+        which: "nothing",
+        limit: 0,
+    };
+    assert_eq!(growing.grow(nothing), Err(nothing));
+
+    let size = Size { nodes: 1, pods: 1 };
+    let config = KubeSchedulerConfiguration::default();
+    let mut given = Intake::new(config, Options::default(), Some(size)).unwrap();
+    assert!(given.load(list(&nodes)).is_err());
+    given.set_growing(true);
+    given.load(list(&nodes)).unwrap();
+    assert_eq!(given.scheduler().nodes().count(), 199);
+}
+
+#[test]
+fn room_for_the_next_pod_is_known_before_its_attempt() {
+    let mut capacities = crate::Capacities::for_size(4, 4);
+    capacities.port_counts = 1;
+    let config = KubeSchedulerConfiguration::default();
+    let mut intake = Intake::with_capacities(config, Options::default(), capacities).unwrap();
+    let with_port = |name: &str, port: u16| {
+        let mut pod = pod(name, "1m");
+        pod["spec"]["containers"][0]["ports"] = json!([{"containerPort": 1, "hostPort": port}]);
+        pod
+    };
+    let pods = [with_port("p1", 1), with_port("p2", 2)];
+    intake
+        .load(list(&[node("n0", "4"), pods[0].clone(), pods[1].clone()]))
+        .unwrap();
+    let scheduler = intake.scheduler_mut();
+    assert_eq!(scheduler.make_room(), Ok(()));
+    scheduler.schedule_one(1).unwrap();
+    assert_eq!(scheduler.make_room().unwrap_err().which, "port_counts");
+    let full = scheduler.make_room().unwrap_err();
+    intake.grow(full).unwrap();
+    let scheduler = intake.scheduler_mut();
+    assert_eq!(scheduler.make_room(), Ok(()));
+    let decision = scheduler.schedule_one(2).unwrap();
+    assert!(matches!(decision.outcome, Outcome::Scheduled(_)));
+    assert_eq!(scheduler.make_room(), Ok(()));
+}
+
+#[test]
+fn a_pod_is_assumed_where_the_caller_says() {
+    let mut intake = intake();
+    intake
+        .load(list(&[node("n0", "1"), pod("p0", "9")]))
+        .unwrap();
+    let scheduler = intake.scheduler_mut();
+    let pod = scheduler.find_pod("web", "p0").unwrap();
+    let node = scheduler.find_node("n0").unwrap();
+    assert_eq!(scheduler.assume(pod, crate::id::NodeId(7)), Ok(false));
+    assert_eq!(scheduler.assume(pod, node), Ok(true));
+    assert_eq!(scheduler.assume(pod, node), Ok(false));
+    assert_eq!(scheduler.node_of(pod), Some(node));
+    assert_eq!(scheduler.schedule_one(1), None);
+    assert!(scheduler.seen_bound(pod));
+}

@@ -7,9 +7,10 @@ use super::Scheduler;
 use super::change::News;
 use super::change::gone;
 use super::turn::Failure;
+use crate::capacity::CapacityExceeded;
 use crate::cluster::PodState;
 use crate::decision::Nomination;
-use crate::id::PodId;
+use crate::id::{NodeId, PodId};
 use crate::planted::{self, Bug};
 use crate::queue::event::PodSide;
 use crate::queue::{Place, PluginSet};
@@ -29,6 +30,24 @@ pub enum BindOutcome {
 }
 
 impl Scheduler {
+    /// Counts a waiting pod on a node that the caller picks, whatever the plugins would say of it; the
+    /// caller binds it. `false` if the pod does not wait or there is no such node; nothing is changed
+    /// then.
+    ///
+    /// # Errors
+    /// A table is full; nothing is changed then.
+    pub fn assume(&mut self, pod: PodId, node: NodeId) -> Result<bool, CapacityExceeded> {
+        let waits = self
+            .row(pod)
+            .is_some_and(|row| row.state == PodState::Pending);
+        if !waits || !self.has_node(node) {
+            return Ok(false);
+        }
+        self.cluster.assume(pod, node.0)?;
+        self.leave_queue(pod);
+        Ok(true)
+    }
+
     /// Says what became of a pod's binding. `false` if the pod is not being bound, as after it was
     /// deleted; nothing is changed then.
     pub fn bound(&mut self, pod: PodId, outcome: BindOutcome, now: u64) -> bool {

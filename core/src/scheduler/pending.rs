@@ -2,6 +2,7 @@
 
 use super::Scheduler;
 use crate::id::{NodeId, PodId};
+use crate::intern::word_text;
 use crate::queue::{Place, PluginSet, QueueCounts};
 
 /// A part of the queue.
@@ -56,6 +57,12 @@ impl Scheduler {
     pub fn nominated_node(&self, pod: PodId) -> Option<NodeId> {
         let row = self.cluster.row_of_word(self.queue.item(pod).nomination)?;
         Some(NodeId(row))
+    }
+
+    /// The node that a pod's status names as nominated, whether or not it is there; empty for none.
+    pub fn status_nomination(&self, pod: PodId) -> &str {
+        let word = self.queue.item(pod).status_nomination;
+        word_text(word).map_or("", |text| self.cluster.texts.text(text))
     }
 
     /// Pods that could be tried now or whose backoff can be cut short: [`schedule_one`] gives one.

@@ -137,6 +137,15 @@ impl Scheduler {
         Ok(scheduler)
     }
 
+    /// Goes on in the tables of a scheduler that was restored from its own state; external plugins,
+    /// the node search and forks go along.
+    pub(crate) fn move_to(&mut self, mut other: Self) {
+        other.externals.clone_from(&self.externals);
+        other.policy = self.policy;
+        core::mem::swap(&mut other.saved, &mut self.saved);
+        *self = other;
+    }
+
     fn restore_batch(&mut self, saved: &SavedBatch) -> Result<(), StateError> {
         let (part, owner) = ("batch", saved.owner);
         let cluster = &mut self.cluster;

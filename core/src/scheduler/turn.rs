@@ -43,7 +43,7 @@ impl Scheduler {
         self.schedule_one_with(now, &mut NoHooks)
     }
 
-    /// The same with rules from outside at Reserve, Permit and preemption.
+    /// [`schedule_one`](Self::schedule_one) with rules from outside at Reserve, Permit and preemption.
     pub fn schedule_one_with(&mut self, now: u64, hooks: &mut impl Hooks) -> Option<Decision> {
         self.advance(now);
         loop {
@@ -110,7 +110,7 @@ impl Scheduler {
     /// Assumes the pod on its node; Reserve and Permit may still refuse it.
     fn take_place(&mut self, decision: &mut Decision, node: NodeId, hooks: &mut impl Hooks) {
         let pod = decision.pod;
-        let has_volumes = match self.assume(pod, node) {
+        let has_volumes = match self.assume_chosen(pod, node) {
             Ok(has_volumes) => has_volumes,
             Err(error) => {
                 decision.outcome = Outcome::Error(error);

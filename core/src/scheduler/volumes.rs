@@ -105,7 +105,7 @@ impl Scheduler {
 
     /// Counts a pod on the node that was chosen for it, and reserves the volumes that it gets there;
     /// whether any has to be bound. On failure the pod is pending, and nothing is reserved.
-    pub(super) fn assume(&mut self, pod: PodId, node: NodeId) -> Result<bool, AttemptError> {
+    pub(super) fn assume_chosen(&mut self, pod: PodId, node: NodeId) -> Result<bool, AttemptError> {
         let assumed = self.cluster.assume(pod, node.0);
         assumed.map_err(AttemptError::Capacity)?;
         let reserved = self.reserve_volumes(pod, node);

@@ -255,16 +255,23 @@ fn a_full_table_can_grow_and_everything_stays() {
         assert_eq!(hashes(&grown), hashes(&roomy));
     }
     assert!(times > 5, "{times}");
+    // In a fork too, which goes back to the smaller tables.
+    let before = grown.scheduler().capacities().nodes;
     let full = crate::CapacityExceeded {
         which: "nodes",
-        limit: 1,
+        limit: u64::from(before),
     };
-    grown.scheduler_mut().fork().expect("a fork");
-    assert_eq!(grown.grow(full), Err(full));
-    let before = grown.scheduler().capacities().nodes;
-    assert!(grown.scheduler_mut().rollback());
+    grown.fork().expect("a fork");
     grown.grow(full).expect("a larger table");
     assert_eq!(grown.scheduler().capacities().nodes, before * 2);
+    assert_eq!(hashes(&grown), hashes(&roomy));
+    assert!(grown.rollback());
+    assert_eq!(grown.scheduler().capacities().nodes, before);
+    let nothing = crate::CapacityExceeded {
+        which: "nothing",
+        limit: 0,
+    };
+    assert_eq!(grown.grow(nothing), Err(nothing));
 }
 
 /// B92.
