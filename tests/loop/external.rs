@@ -157,7 +157,7 @@ fn what_no_plugin_may_say_is_an_error_of_the_attempt() {
 }
 
 #[test]
-fn nobody_is_evicted_for_a_node_that_an_external_plugin_refuses() {
+fn b086_b087_nobody_is_evicted_for_a_node_that_an_external_plugin_refuses() {
     for (refused, chosen) in [(0, Some(NodeId(0))), (0b01, Some(NodeId(1))), (0b11, None)] {
         let full = json!({"spec": {
             "preemptionPolicy": "PreemptLowerPriority",
