@@ -64,7 +64,7 @@ type Options struct {
 	Seed uint64
 	// Nodes and Pods are the most that there can be at a time. 0 for both: what the first LoadJSON
 	// holds, a quarter more, and some (512 nodes and 16,384 pods without a load); what is full becomes
-	// twice as large, but for in a fork.
+	// twice as large.
 	Nodes, Pods uint32
 }
 

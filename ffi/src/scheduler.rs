@@ -65,8 +65,8 @@ pub struct berth_options_t {
     pub seed: u64,
     /// How much fits, the caller's. NULL: what the first `berth_load_json` holds, a quarter more, and
     /// some (512 nodes and 16,384 pods without a load); a table that fills is made anew at twice its
-    /// size, which for that moment takes memory of both, but for in a fork. Where all but nodes and
-    /// pods is 0, a first load may take more of the rest.
+    /// size, which for that moment takes memory of both. Where all but nodes and pods is 0, a first
+    /// load may take more of the rest.
     pub capacities: *const berth_capacities_t,
 }
 
