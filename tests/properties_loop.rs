@@ -21,10 +21,10 @@ proptest! {
             lived.check()?;
         }
         lived.resolve();
-        // Waits at Permit that ended by themselves.
+        // Waits at Permit that ended by themselves, and deletions.
         for key in lived.world.pods.iter().map(WorldPod::key).collect::<Vec<_>>() {
             let id = lived.id(&key);
-            if lived.engine.node_of(id).is_none() && lived.engine.waits(id) {
+            if lived.has_lost_its_place(&key, id) {
                 lived.set_node(&key, None);
             }
         }

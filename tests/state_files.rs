@@ -11,9 +11,11 @@ use berth_core::{Options, STATE_VERSION};
 use berth_test_support::tests_folder;
 use std::fs;
 
-/// Version; hash of what it holds, of which pods and waiting ones. `None`: it is refused.
-const FILES: [(u32, Option<(u64, usize, usize)>); 1] =
-    [(1, Some((10_187_669_356_867_812_891, 143, 44)))];
+/// What a state holds: its hash, pods, and of these waiting ones.
+type Held = (u64, usize, usize);
+
+/// Version, and what the file holds; `None`: it is refused.
+const FILES: [(u32, Option<Held>); 1] = [(1, Some((10_187_669_356_867_812_891, 143, 44)))];
 
 #[test]
 fn a_state_of_every_version_is_read_or_refused() {

@@ -245,6 +245,14 @@ impl Lived {
         }
     }
 
+    /// Whether a pod is no more where it was placed: its wait at Permit is over, or its deletion began
+    /// before it was bound. One whose node went keeps waiting for that.
+    pub fn has_lost_its_place(&self, key: &Key, id: PodId) -> bool {
+        let node = self.world.pod(key).node.as_deref();
+        let stands = node.is_some_and(|node| self.engine.find_node(node).is_some());
+        self.engine.node_of(id).is_none() && (stands || self.engine.waits(id))
+    }
+
     /// Gives open bindings their outcomes.
     pub fn resolve(&mut self) {
         for (at, key) in std::mem::take(&mut self.open).into_iter().enumerate() {
@@ -261,7 +269,7 @@ impl Lived {
             }
             if self.engine.queue_part(id) != Some(QueuePart::Binding) {
                 // Another scheduler bound it, or its wait is over.
-                if self.engine.node_of(id).is_none() && self.engine.waits(id) {
+                if self.has_lost_its_place(&key, id) {
                     self.set_node(&key, None);
                 }
                 continue;

@@ -117,6 +117,8 @@ pub fn tries(default: u32, suite: &str) -> ProptestConfig {
     ProptestConfig {
         cases: cases(default),
         max_shrink_iters: 20_000,
+        // In proportion to the cases, of which the environment may ask for many.
+        max_global_rejects: 1 << 20,
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(kept))),
         ..ProptestConfig::default()
     }
