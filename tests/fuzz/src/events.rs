@@ -3,7 +3,7 @@
 use super::twin::small;
 use berth_core::object::Object;
 use berth_core::object::config::KubeSchedulerConfiguration;
-use berth_core::object::decode::Decoded;
+use berth_core::object::decode::{Decoded, Kind};
 use berth_core::{ApplyError, BindOutcome, Change, Options, Outcome, Scheduler};
 use std::collections::BTreeMap;
 
@@ -61,9 +61,13 @@ impl Stream<'_> {
     }
 
     fn object(&mut self, change: Change, json: &str) {
-        let Ok(Decoded::Object(object)) = serde_json::from_str::<Decoded>(json) else {
+        let Ok(Decoded::Object(mut object)) = serde_json::from_str::<Decoded>(json) else {
             return;
         };
+        // A namespace is no part of the name where the kind has none.
+        if Kind::named(object.kind()).is_some_and(|kind| !kind.namespaced) {
+            object.metadata_mut().namespace.clear();
+        }
         self.apply(change, *object);
     }
 
