@@ -2,6 +2,8 @@
 
 use crate::escape::escape;
 use crate::input::{Problem, Problems};
+use crate::room::too_large;
+use berth_core::ApplyError;
 use berth_core::intake::IntakeError;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -31,7 +33,13 @@ impl From<io::Error> for Failure {
 
 impl From<IntakeError> for Failure {
     fn from(error: IntakeError) -> Self {
-        Self::Usage(error.to_string())
+        match error {
+            IntakeError::Apply {
+                error: ApplyError::Capacity(full),
+                ..
+            } => too_large(full),
+            error => Self::Usage(error.to_string()),
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 use crate::args::InputArgs;
 use crate::failure::{Failure, tell, tell_problems};
 use crate::input::{Input, Place, Problem, Problems};
-use crate::room::with_room;
 use crate::state::{self, State};
 use crate::{config, notes};
 use berth_core::id::PodId;
@@ -85,9 +84,7 @@ impl Loaded {
         let state = self.state.as_ref();
         let mut intake = state::intake(state, &self.config, options, self.capacities())?;
         for object in &self.objects {
-            with_room(&mut intake, |intake| {
-                intake.put(intake.change_of(object), object.clone())
-            })??;
+            intake.put(intake.change_of(object), object.clone())?;
         }
         Ok(intake)
     }

@@ -1,24 +1,8 @@
 //! Tables that become larger when they are full.
 
 use crate::failure::Failure;
-use berth_core::intake::{Intake, IntakeError};
-use berth_core::{ApplyError, AttemptError, CapacityExceeded, Decision, Outcome};
-
-/// Does something that may be refused for want of room, in as much room as it takes.
-pub fn with_room<T>(
-    intake: &mut Intake,
-    mut action: impl FnMut(&mut Intake) -> Result<T, IntakeError>,
-) -> Result<Result<T, IntakeError>, Failure> {
-    loop {
-        match action(intake) {
-            Err(IntakeError::Apply {
-                error: ApplyError::Capacity(full),
-                ..
-            }) => grow(intake, full)?,
-            done => return Ok(done),
-        }
-    }
-}
+use berth_core::intake::Intake;
+use berth_core::{AttemptError, CapacityExceeded, Decision, Outcome};
 
 /// Decides on a pod, in as much room as it takes: what lacks room changes nothing.
 pub fn decided(

@@ -7,7 +7,7 @@ use crate::args::{Order, SimulateArgs};
 use crate::failure::{Failure, Outcome, exit};
 use crate::load::Loaded;
 use crate::output::{NodeRow, Output, Placements, Summary};
-use crate::room::{decided, with_room};
+use crate::room::decided;
 use crate::state::{self, State};
 use crate::stopwatch::Stopwatch;
 use crate::world::{Customs, World};
@@ -76,7 +76,7 @@ fn by_file(args: &SimulateArgs) -> Outcome {
         let (changes, bound) = controller.bind(intake.scheduler().volume_actions(pod));
         record.volumes = bound;
         for (change, object) in &changes {
-            with_room(&mut intake, |intake| intake.put(*change, object.clone()))??;
+            intake.put(*change, object.clone())?;
         }
         placements.decision(place, record)?;
     }

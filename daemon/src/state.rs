@@ -88,7 +88,10 @@ pub fn intake(
             }
         };
         match (made, state) {
-            (Ok(intake), _) => return Ok(intake),
+            (Ok(mut intake), _) => {
+                intake.set_growing(true);
+                return Ok(intake);
+            }
             (Err(StateError::Capacity(full)), _) => capacities = capacities.grown(full.which),
             (Err(error), Some(state)) => {
                 let place = Place::file(&state.file);

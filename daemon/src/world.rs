@@ -22,7 +22,7 @@ pub use step::{Put, Step};
 pub use timeline::{Course, Sample, Waits};
 
 use crate::failure::Failure;
-use crate::room::{grow, with_room};
+use crate::room::grow;
 use berth_core::intake::{Intake, VolumeController};
 use berth_core::object::{Object, Pod};
 use berth_core::{
@@ -362,9 +362,7 @@ impl<O: Observer> World<O> {
     /// Tells the scheduler of an object.
     fn take(&mut self, change: Change, object: &Object) -> Result<(), Failure> {
         self.controller.hear(change, object);
-        with_room(&mut self.intake, |intake| {
-            intake.put(change, object.clone())
-        })??;
+        self.intake.put(change, object.clone())?;
         Ok(())
     }
 
