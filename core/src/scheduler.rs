@@ -51,8 +51,7 @@ use core::fmt;
 
 /// Nanoseconds of a second.
 const SECOND: u64 = 1_000_000_000;
-/// Time after which a pod is tried without any event; upstream's
-/// `--pod-max-in-unschedulable-pods-duration`.
+/// Time after which a pod is tried without any event, where [`Options::longest_wait`] says no other.
 const LONGEST_WAIT: u64 = 5 * 60 * SECOND;
 
 /// How faithful to kube-scheduler the search is.
@@ -104,6 +103,9 @@ pub struct Options {
     /// `OpportunisticBatching`; `None`: in exact fidelity with the ties of [`Ties::Heap`], which it
     /// needs.
     pub batching: Option<bool>,
+    /// Nanoseconds after which a pod is tried without any event, upstream's
+    /// `--pod-max-in-unschedulable-pods-duration`; `None`: five minutes.
+    pub longest_wait: Option<u64>,
 }
 
 /// What happened to an object.
@@ -266,7 +268,7 @@ impl Scheduler {
         let durations = Durations {
             initial: seconds(config.pod_initial_backoff_seconds, 1),
             longest: seconds(config.pod_max_backoff_seconds, 10),
-            longest_wait: LONGEST_WAIT,
+            longest_wait: options.longest_wait.unwrap_or(LONGEST_WAIT),
         };
         let (events, words) = (capacities.in_flight_events, capacities.event_words);
         let batching = options.batching.unwrap_or(!best) && policy.ties == Ties::Heap;
@@ -571,6 +573,12 @@ impl Scheduler {
         };
         let text = |word| word_text(word).map_or("", |text| self.cluster.texts.text(text));
         (text(pod.namespace), text(pod.name))
+    }
+
+    /// `metadata.uid` of a pod; empty if it has none, or for an id that no pod has.
+    pub fn pod_uid(&self, pod: PodId) -> &str {
+        let uid = self.cluster.pod(pod).and_then(|pod| word_text(pod.uid));
+        uid.map_or("", |text| self.cluster.texts.text(text))
     }
 
     /// Priority of a pod; 0 for an id that no pod has.

@@ -1,6 +1,7 @@
 //! Flags and commands.
 
 use crate::failure::Failure;
+use crate::run::RunArgs;
 use crate::state::check_name;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -24,6 +25,9 @@ pub enum Command {
     /// pending pods take no room.
     #[command(after_help = EXPLAIN_EXIT_CODES)]
     Explain(ExplainArgs),
+    /// Watch a cluster and bind its pods, in kube-scheduler's place and with its flags
+    #[command(after_help = RUN_EXIT_CODES, args_override_self = true)]
+    Run(Box<RunArgs>),
     /// Print or check a KubeSchedulerConfiguration
     Config(ConfigArgs),
     /// Print the completion script of a shell
@@ -40,6 +44,11 @@ Results go to stdout, notes and errors to stderr.";
 const EXPLAIN_EXIT_CODES: &str = "\
 Exit codes: 0 all fine; 1 the pod fits nowhere; 2 wrong use or bad input.
 Results go to stdout, notes and errors to stderr.";
+
+const RUN_EXIT_CODES: &str = "\
+Called under the name kube-scheduler, the command is `run`.
+
+Exit codes: 0 asked to stop while taking part in an election; 1 all else.";
 
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
@@ -189,12 +198,22 @@ pub enum Order {
     File,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Fidelity {
     /// Sampling and ties as kube-scheduler
     Exact,
     /// Every node is looked at
+    #[default]
     Best,
+}
+
+impl From<Fidelity> for berth_core::Fidelity {
+    fn from(fidelity: Fidelity) -> Self {
+        match fidelity {
+            Fidelity::Exact => Self::Exact,
+            Fidelity::Best => Self::Best,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -278,10 +297,7 @@ impl RuleArgs {
     /// The core's choices that the flags stand for.
     pub fn options(&self) -> berth_core::Options {
         berth_core::Options {
-            fidelity: match self.fidelity {
-                Fidelity::Exact => berth_core::Fidelity::Exact,
-                Fidelity::Best => berth_core::Fidelity::Best,
-            },
+            fidelity: self.fidelity.into(),
             ties: self.ties.map(|ties| match ties {
                 Ties::Heap => berth_core::Ties::Heap,
                 Ties::FirstName => berth_core::Ties::FirstName,

@@ -1,4 +1,4 @@
-//! The `berth` command: kube-scheduler's decisions from files, without a cluster.
+//! The `berth` command: kube-scheduler's decisions from files, or in its place in a cluster.
 #![forbid(unsafe_code)]
 // They panic when the reader has gone; see `output`.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -13,6 +13,7 @@ mod load;
 mod notes;
 mod output;
 mod room;
+mod run;
 mod simulate;
 mod state;
 mod stopwatch;
@@ -25,9 +26,11 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let args = run::normalize(std::env::args_os().collect());
+    let outcome = match Cli::parse_from(args).command {
         Command::Simulate(args) => simulate::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Run(args) => return run::run(*args),
         Command::Config(args) => config::run(&args),
         Command::Completion(args) => completion::run(&args),
     };

@@ -110,18 +110,12 @@ pub(crate) fn record(scheduler: &Scheduler, decision: &Decision, detail: Detail)
     };
     let (namespace, name) = scheduler.pod_name(decision.pod);
     let class = cluster.class(pod.class);
-    let plan = class
-        .class
-        .profile
-        .and_then(|profile| scheduler.plans.get(profile.index()));
+    let profile = class.class.profile;
+    let plan = profile.and_then(|profile| scheduler.plans.get(profile.index()));
     let mut record = DecisionRecord {
         pod: format!("{namespace}/{name}"),
-        uid: word_text(pod.uid)
-            .map(|uid| cluster.texts.text(uid).to_string())
-            .unwrap_or_default(),
-        profile: plan
-            .map(|plan| plan.scheduler_name.clone())
-            .unwrap_or_default(),
+        uid: scheduler.pod_uid(decision.pod).to_string(),
+        profile: scheduler.profile_name_of(decision.pod).to_string(),
         attempt: decision.attempt.max(1),
         ..DecisionRecord::default()
     };

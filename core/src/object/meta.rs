@@ -22,6 +22,12 @@ pub struct ObjectMeta {
     pub namespace: String,
     #[serde(deserialize_with = "nullable")]
     pub uid: String,
+    /// Scheduling does not read it; whoever watches goes on from it.
+    #[serde(deserialize_with = "nullable")]
+    pub resource_version: String,
+    /// Of the spec; faces repeat it in the conditions that they write.
+    #[serde(deserialize_with = "nullable")]
+    pub generation: i64,
     #[serde(deserialize_with = "map")]
     pub labels: Labels,
     /// Those that scheduling reads: [`ANNOTATIONS`].

@@ -34,6 +34,32 @@ impl Scheduler {
         })
     }
 
+    /// Scheduler name of the profile that takes a pod; empty if none does, or for an id that no pod
+    /// has.
+    pub fn profile_name_of(&self, pod: PodId) -> &str {
+        let class = self.cluster.pod(pod).map(|row| row.class);
+        let profile = class.and_then(|class| self.cluster.class(class).class.profile);
+        let plan = profile.and_then(|profile| self.plans.get(profile.index()));
+        plan.map_or("", |plan| &plan.scheduler_name)
+    }
+
+    /// (resource name, amount) of what a pod takes on its node, where it is not 0; cpu in milli-cores,
+    /// all else in whole units.
+    pub fn requests_of(&self, pod: PodId) -> impl Iterator<Item = (&str, i64)> + '_ {
+        let row = self.cluster.pod(pod);
+        let class = row.map(|row| self.cluster.class(row.class));
+        let main = ["cpu", "memory", "ephemeral-storage"];
+        let amounts = class.map_or([0; 3], |class| class.class.amounts.status);
+        let scalars = class.into_iter().flat_map(move |class| {
+            class.scalars().map(|scalar| {
+                let name = self.cluster.resources.name(scalar.resource);
+                (self.cluster.texts.text(name), scalar.status)
+            })
+        });
+        let all = main.into_iter().zip(amounts).chain(scalars);
+        all.filter(|(_, amount)| *amount != 0)
+    }
+
     /// The class of a pod: equal for pods that are equal in all that decides their placement. It may
     /// become another's once no pod is of it, unless it is [held](Self::create_class).
     pub fn class_of(&self, pod: PodId) -> Option<ClassId> {

@@ -1,0 +1,298 @@
+//! Metrics, under kube-scheduler's names, and Berth's own.
+//!
+//! Mirrors `pkg/scheduler/metrics/metrics.go`: names, labels and buckets are upstream's.
+
+use super::model::{Model, Refused};
+use super::shadow::Verdict;
+use super::writer::BINDINGS_MAX;
+use berth_core::{Decision, Outcome, Reason};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+use std::time::Duration;
+
+type Labels<const N: usize> = [(&'static str, String); N];
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Attempted {
+    result: &'static str,
+    profile: String,
+}
+
+/// All metrics, and where they are registered.
+pub struct Metrics {
+    registry: Registry,
+    schedule_attempts: Family<Attempted, Counter>,
+    attempt_duration: Family<Attempted, Histogram>,
+    algorithm_duration: Histogram,
+    pod_attempts: Histogram,
+    sli_duration: Family<Labels<1>, Histogram>,
+    pending_pods: Family<Labels<1>, Gauge>,
+    unschedulable_pods: Family<Labels<2>, Gauge>,
+    preemption_attempts: Counter,
+    preemption_victims: Histogram,
+    preemptions: Family<Labels<1>, Counter>,
+    cache_size: Family<Labels<1>, Gauge>,
+    goroutines: Family<Labels<1>, Gauge>,
+    master_status: Family<Labels<1>, Gauge>,
+    refused_objects: Family<Labels<1>, Counter>,
+    judged: Family<Labels<1>, Counter>,
+    memory_planned: Gauge,
+    bindings_room: Gauge,
+}
+
+fn seconds(start: f64, factor: f64, count: u16) -> Histogram {
+    Histogram::new(exponential_buckets(start, factor, count))
+}
+
+fn attempt_buckets() -> Histogram {
+    seconds(0.001, 2.0, 15)
+}
+
+fn sli_buckets() -> Histogram {
+    seconds(0.01, 2.0, 20)
+}
+
+impl Metrics {
+    /// All of them at 0.
+    pub fn new() -> Self {
+        let mut metrics = Self {
+            registry: Registry::default(),
+            schedule_attempts: Family::default(),
+            attempt_duration: Family::new_with_constructor(attempt_buckets),
+            algorithm_duration: attempt_buckets(),
+            pod_attempts: seconds(1.0, 2.0, 5),
+            sli_duration: Family::new_with_constructor(sli_buckets),
+            pending_pods: Family::default(),
+            unschedulable_pods: Family::default(),
+            preemption_attempts: Counter::default(),
+            preemption_victims: seconds(1.0, 2.0, 7),
+            preemptions: Family::default(),
+            cache_size: Family::default(),
+            goroutines: Family::default(),
+            master_status: Family::default(),
+            refused_objects: Family::default(),
+            judged: Family::default(),
+            memory_planned: Gauge::default(),
+            bindings_room: Gauge::default(),
+        };
+        metrics.register();
+        metrics
+    }
+
+    fn register(&mut self) {
+        let own = self.registry.sub_registry_with_prefix("berth");
+        own.register(
+            "refused_objects",
+            "Objects that could not be taken in",
+            self.refused_objects.clone(),
+        );
+        own.register(
+            "shadow_choices",
+            "Another scheduler's choices, by what they come to here",
+            self.judged.clone(),
+        );
+        own.register(
+            "memory_planned_bytes",
+            "Bytes that the core's tables take",
+            self.memory_planned.clone(),
+        );
+        own.register(
+            "bindings_room",
+            "Bindings that could begin at once",
+            self.bindings_room.clone(),
+        );
+        let scheduler = self.registry.sub_registry_with_prefix("scheduler");
+        scheduler.register(
+            "schedule_attempts",
+            "Number of attempts to schedule pods, by the result",
+            self.schedule_attempts.clone(),
+        );
+        scheduler.register(
+            "scheduling_attempt_duration_seconds",
+            "Scheduling attempt latency in seconds",
+            self.attempt_duration.clone(),
+        );
+        scheduler.register(
+            "scheduling_algorithm_duration_seconds",
+            "Scheduling algorithm latency in seconds",
+            self.algorithm_duration.clone(),
+        );
+        scheduler.register(
+            "pod_scheduling_attempts",
+            "Number of attempts to successfully schedule a pod",
+            self.pod_attempts.clone(),
+        );
+        scheduler.register(
+            "pod_scheduling_sli_duration_seconds",
+            "Time from a pod's first entry in the queue until it is bound",
+            self.sli_duration.clone(),
+        );
+        scheduler.register(
+            "pending_pods",
+            "Number of pending pods, by the queue",
+            self.pending_pods.clone(),
+        );
+        scheduler.register(
+            "unschedulable_pods",
+            "Number of unschedulable pods by plugin",
+            self.unschedulable_pods.clone(),
+        );
+        scheduler.register(
+            "preemption_attempts",
+            "Preemption attempts in the cluster till now",
+            self.preemption_attempts.clone(),
+        );
+        scheduler.register(
+            "preemption_victims",
+            "Number of selected preemption victims",
+            self.preemption_victims.clone(),
+        );
+        scheduler.register(
+            "preemption_goroutines_execution",
+            "Number of preemptions that were carried out, by the result",
+            self.preemptions.clone(),
+        );
+        scheduler.register(
+            "cache_size",
+            "Number of nodes, pods, and assumed pods in the cache",
+            self.cache_size.clone(),
+        );
+        scheduler.register(
+            "goroutines",
+            "Number of running tasks by the work they do",
+            self.goroutines.clone(),
+        );
+        self.registry.register(
+            "leader_election_master_status",
+            "Whether this process leads",
+            self.master_status.clone(),
+        );
+    }
+
+    /// Everything, as Prometheus reads it.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a text does not fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+
+    /// An attempt was made.
+    pub fn attempt(&self, decision: &Decision, profile: &str, took: Duration) {
+        let result = match decision.outcome {
+            Outcome::Scheduled(_) => "scheduled",
+            _ => match decision.reason() {
+                Some(Reason::Unschedulable) => "unschedulable",
+                Some(Reason::SchedulerError) => "error",
+                None => return,
+            },
+        };
+        let labels = Attempted {
+            result,
+            profile: profile.to_owned(),
+        };
+        self.schedule_attempts.get_or_create(&labels).inc();
+        let took = took.as_secs_f64();
+        self.attempt_duration.get_or_create(&labels).observe(took);
+        self.algorithm_duration.observe(took);
+    }
+
+    /// A pod was bound, so many nanoseconds after it first waited.
+    pub fn bound(&self, nanos: u64, attempts: u32) {
+        self.pod_attempts.observe(f64::from(attempts));
+        let label = match attempts {
+            15.. => "15+".to_owned(),
+            attempts => attempts.to_string(),
+        };
+        let family = self.sli_duration.get_or_create(&[("attempts", label)]);
+        family.observe(Duration::from_nanos(nanos).as_secs_f64());
+    }
+
+    /// A binding came to nothing.
+    pub fn binding_failed(&self, profile: &str) {
+        let labels = Attempted {
+            result: "error",
+            profile: profile.to_owned(),
+        };
+        self.schedule_attempts.get_or_create(&labels).inc();
+    }
+
+    /// A preemption found so many victims.
+    pub fn victims(&self, count: usize) {
+        self.preemption_attempts.inc();
+        self.preemption_victims.observe(count as f64);
+    }
+
+    /// A preemption was carried out.
+    pub fn preempted(&self, succeeded: bool) {
+        let result = if succeeded { "success" } else { "error" };
+        let labels = [("result", result.to_owned())];
+        self.preemptions.get_or_create(&labels).inc();
+    }
+
+    /// Objects were not taken in.
+    pub fn refused(&self, refused: &[Refused]) {
+        for refused in refused {
+            let labels = [("kind", refused.kind.to_owned())];
+            self.refused_objects.get_or_create(&labels).inc();
+        }
+    }
+
+    /// Another scheduler's choice was judged.
+    pub fn judged(&self, verdict: Verdict) {
+        let labels = [("verdict", verdict.as_str().to_owned())];
+        self.judged.get_or_create(&labels).inc();
+    }
+
+    /// Whether this process leads.
+    pub fn leads(&self, leads: bool) {
+        let labels = [("name", "kube-scheduler".to_owned())];
+        let gauge = self.master_status.get_or_create(&labels);
+        gauge.set(i64::from(leads));
+    }
+
+    /// Gauges that are read off the model every second.
+    pub fn beat(&self, model: &Model, bindings: usize) {
+        let scheduler = model.scheduler();
+        let counts = scheduler.queue_counts();
+        let queues = [
+            ("active", counts.active),
+            ("backoff", counts.backoff),
+            ("unschedulable", counts.unschedulable),
+            ("gated", counts.gated),
+        ];
+        for (queue, count) in queues {
+            let labels = [("queue", queue.to_owned())];
+            self.pending_pods.get_or_create(&labels).set(count as i64);
+        }
+        let nodes = scheduler.nodes().count();
+        let pods = scheduler
+            .pods()
+            .filter(|pod| scheduler.node_of(*pod).is_some());
+        let assumed = scheduler.pods().filter(|pod| scheduler.is_assumed(*pod));
+        let sizes = [
+            ("nodes", nodes),
+            ("pods", pods.count()),
+            ("assumed_pods", assumed.count()),
+        ];
+        for (type_, size) in sizes {
+            let labels = [("type", type_.to_owned())];
+            self.cache_size.get_or_create(&labels).set(size as i64);
+        }
+        let labels = [("operation", "binding".to_owned())];
+        self.goroutines.get_or_create(&labels).set(bindings as i64);
+        self.bindings_room.set((BINDINGS_MAX - bindings) as i64);
+        let bytes = scheduler.capacities().bytes();
+        self.memory_planned
+            .set(i64::try_from(bytes).unwrap_or(i64::MAX));
+        for ((plugin, profile), count) in model.unschedulable() {
+            let labels = [("plugin", plugin), ("profile", profile)];
+            self.unschedulable_pods.get_or_create(&labels).set(count);
+        }
+    }
+}
