@@ -26,7 +26,7 @@ pub enum Command {
     #[command(after_help = EXPLAIN_EXIT_CODES)]
     Explain(ExplainArgs),
     /// Watch a cluster and bind its pods, in kube-scheduler's place and with its flags
-    #[command(after_help = RUN_EXIT_CODES, args_override_self = true)]
+    #[command(after_help = RUN_EXIT_CODES, args_override_self = true, version)]
     Run(Box<RunArgs>),
     /// Print or check a KubeSchedulerConfiguration
     Config(ConfigArgs),

@@ -65,6 +65,18 @@ pub fn exit_code(outcome: Outcome) -> ExitCode {
     exit::bad_input()
 }
 
+/// Help and versions on stdout, what is wrong with flags on stderr; kube-scheduler, whose place `run`
+/// takes, has another exit code for these.
+pub fn wrong_flags(told: &clap::Error, is_run: bool) -> ExitCode {
+    // A reader that has gone needs to know nothing.
+    let _ = told.print();
+    match (told.use_stderr(), is_run) {
+        (false, _) => ExitCode::SUCCESS,
+        (true, true) => ExitCode::from(1),
+        (true, false) => exit::bad_input(),
+    }
+}
+
 /// Exit codes other than 0.
 pub mod exit {
     use std::process::ExitCode;

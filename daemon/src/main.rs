@@ -27,7 +27,12 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let args = run::normalize(std::env::args_os().collect());
-    let outcome = match Cli::parse_from(args).command {
+    let is_run = args.get(1).is_some_and(|command| command == "run");
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(told) => return failure::wrong_flags(&told, is_run),
+    };
+    let outcome = match cli.command {
         Command::Simulate(args) => simulate::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Run(args) => return run::run(*args),

@@ -1,0 +1,197 @@
+//! What stops `berth run` at its start: one clear line, and kube-scheduler's exit code.
+//!
+//! No API server is needed: a start that is refused asks none.
+
+use berth_test_support::command::berth;
+use std::path::Path;
+use std::process::Output;
+use tempfile::TempDir;
+
+fn run(args: &[&str]) -> (i32, String) {
+    let mut command = berth();
+    command.arg("run").args(args);
+    command.env_remove("KUBERNETES_SERVICE_HOST");
+    told(&command.output().expect("the command runs"))
+}
+
+fn told(output: &Output) -> (i32, String) {
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code().unwrap_or(-1), text)
+}
+
+fn write(folder: &TempDir, name: &str, text: &str) -> String {
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).expect("a file is written");
+    path.display().to_string()
+}
+
+fn config(folder: &TempDir, name: &str, fields: &str) -> String {
+    let head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
+    write(folder, name, &format!("{head}{fields}"))
+}
+
+const KUBECONFIG: &str = "apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: \"http://127.0.0.1:1\"}}]
+users: [{name: u, user: {}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+";
+
+#[test]
+fn bad_flags_end_with_code_1_and_name_the_flag() {
+    for (flags, expected) in [
+        (&["--no-such-flag"][..], "--no-such-flag"),
+        (&["pod"], "pod"),
+        (&["--secure-port=99999"], "99999"),
+        (&["--leader-elect=maybe"], "expected true or false"),
+        (&["--leader-elect-lease-duration=15"], "missing unit"),
+        (
+            &["--feature-gates=NoSuchGate=true"],
+            "unrecognized feature gate",
+        ),
+        (&["--feature-gates=GenericWorkload=true"], "GenericWorkload"),
+        (
+            &["--feature-gates=NodeDeclaredFeatures=false"],
+            "locked to true",
+        ),
+        (&["--vmodule=queue=5"], "--vmodule=queue=5"),
+        (&["--emulated-version=1.35"], "--emulated-version=1.35"),
+        (&["--logging-format=xml"], "expected text or json"),
+        (&["--bind-address=here"], "--bind-address=here"),
+        (&["--tls-cert-file=a.crt"], "go together"),
+        (&["--master=10.0.0.1"], "--master=10.0.0.1"),
+        (&["--kubeconfig=/no/such/file"], "/no/such/file"),
+        (&[], "no --kubeconfig"),
+    ] {
+        let (code, told) = run(flags);
+        assert_eq!(code, 1, "{flags:?}: {told}");
+        assert!(told.contains(expected), "{flags:?}: {told}");
+    }
+}
+
+#[test]
+fn help_and_version_are_no_errors() {
+    assert_eq!(run(&["--help"]).0, 0);
+    assert_eq!(run(&["--version"]).0, 0);
+}
+
+#[test]
+fn a_bad_configuration_ends_with_code_1_and_names_the_field() {
+    let folder = TempDir::new().expect("a folder");
+    for (name, fields, expected) in [
+        ("a.yaml", "parallelism: 0\n", "parallelism"),
+        ("b.yaml", "nonsense: 1\n", "nonsense"),
+        (
+            "c.yaml",
+            "podInitialBackoffSeconds: 0\n",
+            "podInitialBackoffSeconds",
+        ),
+        (
+            "d.yaml",
+            "leaderElection: {leaseDuration: 10s, renewDeadline: 10s}\n",
+            "leaseDuration",
+        ),
+        (
+            "e.yaml",
+            "leaderElection: {resourceLock: configmaps}\n",
+            "resourceLock",
+        ),
+        ("f.yaml", "profiles: [{}, {}]\n", "schedulerName"),
+        (
+            "g.yaml",
+            "profiles: [{plugins: {filter: {enabled: [{name: NoSuch}]}}}]\n",
+            "NoSuch",
+        ),
+        (
+            "h.yaml",
+            "extenders: [{urlPrefix: \"http://127.0.0.1:1\", filterVerb: filter}]\n",
+            "extenders",
+        ),
+    ] {
+        let file = config(&folder, name, fields);
+        let (code, told) = run(&["--config", &file]);
+        assert_eq!(code, 1, "{fields}: {told}");
+        assert!(told.contains(expected), "{fields}: {told}");
+    }
+    for (file, expected) in [
+        ("/no/such/config.yaml", "/no/such/config.yaml"),
+        (&folder.path().display().to_string(), "directory"),
+    ] {
+        let (code, told) = run(&["--config", file]);
+        assert_eq!(code, 1, "{told}");
+        assert!(told.contains(expected), "{told}");
+    }
+    // What validation lets through, and the election does not.
+    let kubeconfig = write(&folder, "kubeconfig", KUBECONFIG);
+    let flags = [
+        "--kubeconfig",
+        &kubeconfig,
+        "--leader-elect-renew-deadline=2s",
+        "--leader-elect-retry-period=2s",
+    ];
+    let (code, told) = run(&flags);
+    assert_eq!(code, 1, "{told}");
+    assert!(
+        told.contains("renewDeadline must be greater than retryPeriod*JitterFactor"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_bad_kubeconfig_ends_with_code_1_and_names_the_file() {
+    let folder = TempDir::new().expect("a folder");
+    let no_context = KUBECONFIG.replace("current-context: x\n", "");
+    let no_key = KUBECONFIG.replace(
+        "user: {}",
+        "user: {client-certificate: /no/a.crt, client-key: /no/a.key}",
+    );
+    for (name, text) in [
+        ("broken", "clusters: ["),
+        ("no-context", &no_context),
+        ("no-key", &no_key),
+    ] {
+        let file = write(&folder, name, text);
+        let (code, told) = run(&["--kubeconfig", &file, "--leader-elect=false"]);
+        assert_eq!(code, 1, "{name}: {told}");
+        assert_eq!(told.trim().lines().count(), 1, "{name}: {told}");
+    }
+}
+
+#[test]
+fn the_effective_configuration_is_written_without_asking_anybody() {
+    let folder = TempDir::new().expect("a folder");
+    let kubeconfig = write(&folder, "kubeconfig", KUBECONFIG);
+    let given = config(
+        &folder,
+        "given.yaml",
+        &format!(
+            "clientConnection: {{kubeconfig: {kubeconfig}}}\nprofiles: [{{schedulerName: mine}}]\n"
+        ),
+    );
+    let written = folder.path().join("written.yaml").display().to_string();
+    let flags = [
+        "--config",
+        &given,
+        "--write-config-to",
+        &written,
+        "--leader-elect=false",
+    ];
+    let (code, told) = run(&flags);
+    assert_eq!(code, 0, "{told}");
+    let text = std::fs::read_to_string(&written).expect("it is written");
+    for line in [
+        "schedulerName: mine",
+        "leaderElect: false",
+        "qps: 50",
+        "podMaxBackoffSeconds: 10",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    // It is a configuration in its turn.
+    let mut check = berth();
+    check.args(["config", "check", "--config", &written]);
+    let (code, told) = self::told(&check.output().expect("the command runs"));
+    assert_eq!(code, 0, "{told}");
+    assert!(Path::new(&written).exists());
+}
