@@ -4,7 +4,7 @@
 use berth_control_plane::api::{Api, NODES, pods};
 use berth_control_plane::check::{Against, Cluster, Violation, bound_twice};
 use berth_control_plane::control_plane::ControlPlane;
-use berth_control_plane::load::{Load, NAMESPACE};
+use berth_control_plane::load::{Load, NAMESPACE, end_deleted};
 use berth_control_plane::wait::until;
 use serde_json::{Value, json};
 
@@ -81,6 +81,12 @@ async fn upstream_binds_what_fits_and_the_checker_finds_what_was_planted() {
     };
     assert_eq!(pod, "default/heavy");
     assert_eq!(nodes, &["node-0", "node-1"]);
+
+    let heavy = format!("{}/heavy", pods(NAMESPACE));
+    let going = api.delete(&heavy, &json!({})).await;
+    going.expect("it begins to go");
+    assert_eq!(end_deleted(&api).await.expect("the API answers"), 1);
+    assert_eq!(code(&api.get(&heavy).await), 404);
 }
 
 #[tokio::test(flavor = "multi_thread")]
