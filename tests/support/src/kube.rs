@@ -1,14 +1,11 @@
 //! kube-scheduler itself: the Go program of `tests/kube`, asked line by line.
 
-use crate::command::tool_that_knows;
-use crate::tests_folder;
+use crate::go;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
-
-const INSTALL: &str = "Go 1.26 from https://go.dev/dl (the first build fetches upstream's modules)";
 
 /// The program, running.
 #[derive(Debug)]
@@ -22,26 +19,13 @@ pub struct Kube {
 /// The built program. The tests of one suite run side by side; it is built once for them all.
 static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
 
-fn build(folder: &str) -> Option<PathBuf> {
-    let mut go = tool_that_knows("version", "go", INSTALL)?;
-    let path = Path::new(folder).join(format!("kube{}", std::env::consts::EXE_SUFFIX));
-    let build = go
-        .args(["build", "-o"])
-        .arg(&path)
-        .arg(".")
-        .current_dir(tests_folder().join("kube"))
-        .output()
-        .expect("go runs");
-    let said = String::from_utf8_lossy(&build.stderr);
-    assert!(build.status.success(), "go build in tests/kube: {said}");
-    Some(path)
-}
-
 impl Kube {
     /// Builds the program into `folder` and starts it. `None`, said aloud, where there is no Go;
     /// that fails in CI.
     pub fn start(folder: &str) -> Option<Self> {
-        let path = PROGRAM.get_or_init(|| build(folder)).as_ref()?;
+        let path = PROGRAM
+            .get_or_init(|| go::program("kube", ".", folder))
+            .as_ref()?;
         let mut program = Command::new(path)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -9,6 +9,7 @@
 //! - [`virtual_time`]: a run through the whole loop of the core, with an API server beside it.
 //! - [`case`]: tables of small cases with what is expected, for the core and the command.
 //! - [`generate`]: random clusters and what happens to them.
+//! - [`go`]: the Go programs of `tests/kube`, built.
 //! - [`kube`]: upstream itself, asked line by line.
 //! - [`shrink`]: the least of a JSON document that still has a property.
 //! - [`exact`]: requests and free room in arithmetic that cannot overflow.
@@ -27,6 +28,7 @@ pub mod command;
 pub mod course;
 pub mod exact;
 pub mod generate;
+pub mod go;
 pub mod golden;
 pub mod kube;
 pub mod object;

@@ -21,6 +21,7 @@ pub const VERDICTS: Options = Options {
     seed: 0,
     preemption: None,
     batching: None,
+    longest_wait: None,
 };
 
 /// A scheduler with helpers that panic, naming the object, where the core returns errors.

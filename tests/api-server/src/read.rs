@@ -1,0 +1,69 @@
+//! Get and list.
+
+use crate::kind::Target;
+use crate::query::Query;
+use crate::refusal::Refusal;
+use crate::select::Selection;
+use crate::store::{Key, Store};
+use serde_json::{Value, json};
+
+pub(crate) fn key(target: &Target) -> Key {
+    (target.kind, target.namespace.clone(), target.name.clone())
+}
+
+pub(crate) fn get(store: &Store, target: &Target) -> Result<Value, Refusal> {
+    let object = store.get(&key(target)).cloned();
+    object.ok_or_else(|| Refusal::not_found(target))
+}
+
+/// A list, or a page of it. Pages are all of the version of the first one, and 410 when that is
+/// forgotten.
+pub(crate) fn list(store: &Store, target: &Target, query: &Query) -> Result<Value, Refusal> {
+    let wanted = query.version()?;
+    if wanted > store.version() {
+        return Err(Refusal::too_new(wanted, store.version()));
+    }
+    let selection = Selection::new(&target.namespace, query.get("fieldSelector"))?;
+    let (version, after) = match query.get("continue") {
+        "" if query.get("resourceVersionMatch") == "Exact" => (wanted, ""),
+        "" => (store.version(), ""),
+        token => resume(token)?,
+    };
+    let then = store.at(version).ok_or_else(Refusal::expired)?;
+    let rest = then
+        .all(target.kind)
+        .filter(|object| selection.holds(object));
+    let mut rest = rest.filter(|object| after.is_empty() || place(object).as_str() > after);
+    // A cache, which is asked by version 0, gives all at once.
+    let from_cache = query.get("resourceVersion") == "0";
+    let limit = match query.number("limit")? {
+        Some(limit) if limit > 0 && !from_cache => limit as usize,
+        _ => usize::MAX,
+    };
+    let items: Vec<&Value> = rest.by_ref().take(limit).collect();
+    let left = rest.count();
+    let mut metadata = json!({"resourceVersion": version.to_string()});
+    if let Some(last) = items.last().filter(|_| left > 0) {
+        metadata["continue"] = json!(format!("{version}/{}", place(last)));
+        metadata["remainingItemCount"] = json!(left);
+    }
+    Ok(json!({
+        "kind": format!("{}List", target.kind.kind),
+        "apiVersion": target.kind.api_version(),
+        "metadata": metadata,
+        "items": items,
+    }))
+}
+
+/// Where an object stands in its list.
+fn place(object: &Value) -> String {
+    let metadata = &object["metadata"];
+    let text = |field: &str| metadata[field].as_str().unwrap_or_default();
+    format!("{}/{}", text("namespace"), text("name"))
+}
+
+fn resume(token: &str) -> Result<(u64, &str), Refusal> {
+    let bad = || Refusal::bad_request("continue key is not valid");
+    let (version, after) = token.split_once('/').ok_or_else(bad)?;
+    Ok((version.parse().map_err(|_| bad())?, after))
+}

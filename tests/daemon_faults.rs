@@ -1,0 +1,324 @@
+//! `berth run` against a server that does what the test says: every fault of
+//! [`berth_api_server::Fault`], and what must hold all the same.
+
+use berth_api_server::{Fault, Refusal, Server};
+use berth_test_support::command::berth;
+use serde_json::{Value, json};
+use std::process::{Child, Stdio};
+use tempfile::TempDir;
+
+/// The process, which ends with the test.
+struct Daemon {
+    child: Child,
+    folder: TempDir,
+}
+
+impl Daemon {
+    fn start(server: &Server, flags: &[&str]) -> Self {
+        let folder = TempDir::new().expect("a folder");
+        let kubeconfig = folder.path().join("kubeconfig");
+        std::fs::write(&kubeconfig, server.kubeconfig("scheduler")).expect("it is written");
+        let log = std::fs::File::create(folder.path().join("log")).expect("a log");
+        let mut command = berth();
+        command
+            .arg("run")
+            .arg(format!("--kubeconfig={}", kubeconfig.display()))
+            .args([
+                "--secure-port=0",
+                "--kube-api-qps=1000",
+                "--kube-api-burst=1000",
+                "-v=4",
+            ])
+            .args(flags)
+            .stdin(Stdio::null())
+            .stderr(log);
+        let child = command.spawn().expect("it starts");
+        Self { child, folder }
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", self.log());
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+const ALONE: &[&str] = &["--leader-elect=false"];
+
+fn node(name: &str, cpu: &str) -> Value {
+    json!({
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        "status": {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "110"}},
+    })
+}
+
+fn pod(name: &str, cpu: &str) -> Value {
+    json!({
+        "metadata": {"namespace": "default", "name": name},
+        "spec": {"schedulerName": "default-scheduler", "containers": [
+            {"name": "one", "image": "example.com/one:1", "resources": {"requests": {"cpu": cpu}}},
+        ]},
+        "status": {"phase": "Pending"},
+    })
+}
+
+fn node_of(server: &Server, name: &str) -> Option<String> {
+    let pod = server.get("pods", "default", name)?;
+    pod["spec"]["nodeName"].as_str().map(str::to_owned)
+}
+
+async fn bound(server: &Server, name: &str) -> String {
+    server
+        .until(&format!("{name} is bound"), |server| node_of(server, name))
+        .await
+}
+
+/// Bindings that were asked for a pod.
+fn bindings(server: &Server, name: &str) -> usize {
+    let calls = server.calls();
+    let of_pod = calls.iter().filter(|call| call.resource == "pods/binding");
+    of_pod.filter(|call| call.name == name).count()
+}
+
+/// The model is that of the server: what only this node can take goes there.
+async fn is_right(server: &Server, number: usize) {
+    let name = format!("big-{number}");
+    server.put("nodes", node(&name, "32"));
+    server.put("pods", pod(&name, "20"));
+    assert_eq!(bound(server, &name).await, name);
+    server.remove("pods", "default", &name);
+    server.remove("nodes", "", &name);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_binding_whose_answer_is_lost_keeps_its_room() {
+    let server = Server::start().await;
+    server.put("nodes", node("n1", "1"));
+    let _daemon = Daemon::start(&server, ALONE);
+    server.order("create", "pods/binding", 1, Fault::LoseAnswer);
+    server.put("pods", pod("one", "1"));
+    assert_eq!(bound(&server, "one").await, "n1");
+    // The second must not have the first one's room, nor the first be bound anew.
+    server.put("pods", pod("two", "1"));
+    server
+        .until("the second is told", |server| {
+            let pod = server.get("pods", "default", "two")?;
+            let message = pod["status"]["conditions"][0]["message"].as_str()?;
+            message.contains("Insufficient cpu").then_some(())
+        })
+        .await;
+    assert_eq!(bindings(&server, "one"), 1);
+    assert_eq!(bindings(&server, "two"), 0);
+    server
+        .until("the first is told", |server| {
+            let events = server.all("events");
+            let mut events = events.iter();
+            events
+                .find(|event| event["reason"] == "Scheduled")
+                .map(|_| ())
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_binding_that_fails_is_tried_again() {
+    let server = Server::start().await;
+    server.put("nodes", node("n1", "4"));
+    let _daemon = Daemon::start(&server, ALONE);
+    for (number, fault) in [
+        Fault::Cut,
+        Fault::Refuse(Refusal::too_many_requests(1)),
+        Fault::Answer {
+            code: 500,
+            content_type: "text/html".to_owned(),
+            body: "<html>".to_owned(),
+        },
+        Fault::Answer {
+            code: 403,
+            content_type: "application/json".to_owned(),
+            body: "{}".to_owned(),
+        },
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = format!("p{number}");
+        server.order("create", "pods/binding", 1, fault);
+        server.put("pods", pod(&name, "100m"));
+        assert_eq!(bound(&server, &name).await, "n1");
+        assert_eq!(bindings(&server, &name), 2, "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_server_s_word_wins_over_a_foreign_binder() {
+    let server = Server::start().await;
+    server.put("nodes", node("n1", "1"));
+    let _daemon = Daemon::start(&server, ALONE);
+    let held = server.order("create", "pods/binding", 1, Fault::Hold);
+    server.put("pods", pod("one", "1"));
+    server
+        .until("it is being bound", |server| {
+            (bindings(server, "one") > 0).then_some(())
+        })
+        .await;
+    // Another one puts it elsewhere meanwhile.
+    server.put("nodes", node("n2", "1"));
+    let mut foreign = server.get("pods", "default", "one").expect("it is there");
+    foreign["spec"]["nodeName"] = "n2".into();
+    server.put("pods", foreign);
+    server.lift(held);
+    // Its room on n1 is free again.
+    server.put("pods", pod("two", "1"));
+    assert_eq!(bound(&server, "two").await, "n1");
+    assert_eq!(node_of(&server, "one").as_deref(), Some("n2"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn watches_that_end_break_or_lie_are_healed() {
+    let server = Server::start().await;
+    server.put("nodes", node("n1", "1"));
+    let _daemon = Daemon::start(&server, ALONE);
+    is_right(&server, 0).await;
+    // Closed in good order: nothing is listed anew.
+    let lists = server.count("list", "pods");
+    for kind in ["pods", "nodes"] {
+        server.end_watches(kind);
+    }
+    is_right(&server, 1).await;
+    assert_eq!(server.count("list", "pods"), lists);
+    // Too old, with changes in between that were never told.
+    server.lose_changes(true);
+    server.put("nodes", node("n2", "16"));
+    server.remove("nodes", "", "n1");
+    server.lose_changes(false);
+    server.forget_history();
+    for kind in ["pods", "nodes"] {
+        server.end_watches(kind);
+    }
+    server.put("pods", pod("wide", "10"));
+    assert_eq!(bound(&server, "wide").await, "n2");
+    is_right(&server, 2).await;
+    // Nonsense, and events that were there before.
+    let known = server.get("nodes", "", "n2").expect("it is there");
+    for line in [
+        &b"{\"type\":\"ADDED\",\"obj\n"[..],
+        b"[]\n",
+        b"{\"type\":\"WHAT\",\"object\":{}}\n",
+        b"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{}}}\n",
+        b"{\"type\":\"ADDED\",\"object\":{\"metadata\":{}}}\n",
+    ] {
+        server.say("nodes", line);
+    }
+    server.say_event("nodes", "DELETED", &known);
+    is_right(&server, 3).await;
+    server.put("pods", pod("narrow", "1"));
+    assert_eq!(
+        bound(&server, "narrow").await,
+        "n2",
+        "an old event means nothing"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_goes_and_comes_is_gone_on_with() {
+    let mut server = Server::start().await;
+    server.put("nodes", node("n1", "4"));
+    let _daemon = Daemon::start(&server, ALONE);
+    server.put("pods", pod("one", "1"));
+    bound(&server, "one").await;
+    let saved = server.save();
+    server.down().await;
+    server.put("pods", pod("two", "1"));
+    server.up().await;
+    bound(&server, "two").await;
+    // etcd is restored: what was is again, under versions that were seen before.
+    server.restore(saved);
+    assert!(server.get("pods", "default", "two").is_none());
+    server.put("pods", pod("three", "3"));
+    assert_eq!(bound(&server, "three").await, "n1");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pod_that_comes_again_under_its_name_is_another_pod() {
+    let server = Server::start().await;
+    server.put("nodes", node("n1", "1"));
+    let _daemon = Daemon::start(&server, ALONE);
+    for _ in 0..5 {
+        server.put("pods", pod("one", "1"));
+        bound(&server, "one").await;
+        server.remove("pods", "default", "one");
+    }
+    assert_eq!(bindings(&server, "one"), 5);
+    // Nobody says that the first is gone.
+    server.put("pods", pod("one", "1"));
+    bound(&server, "one").await;
+    server.lose_changes(true);
+    server.remove("pods", "default", "one");
+    server.lose_changes(false);
+    server.put("pods", pod("one", "1"));
+    bound(&server, "one").await;
+    assert_eq!(bindings(&server, "one"), 7);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leader_that_cannot_renew_stops_with_code_1() {
+    let server = Server::start().await;
+    let flags = [
+        "--leader-elect-lease-duration=2s",
+        "--leader-elect-renew-deadline=1500ms",
+        "--leader-elect-retry-period=200ms",
+    ];
+    server.put("nodes", node("n1", "1"));
+    let mut daemon = Daemon::start(&server, &flags);
+    server.put("pods", pod("one", "1"));
+    bound(&server, "one").await;
+    server.order("*", "leases", u64::MAX, Fault::Hold);
+    let status = tokio::task::spawn_blocking(move || {
+        let status = daemon.child.wait().expect("it ends");
+        (status, daemon.log())
+    });
+    let (status, log) = status.await.expect("it is waited for");
+    assert_eq!(status.code(), Some(1), "{log}");
+    assert!(log.contains("Leaderelection lost"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shadow_writes_nothing() {
+    let server = Server::start().await;
+    server.put("nodes", node("n1", "1"));
+    let daemon = Daemon::start(&server, &["--berth-shadow"]);
+    server
+        .until("it watches", |server| {
+            (server.watches("pods") > 0).then_some(())
+        })
+        .await;
+    server.put("pods", pod("one", "2"));
+    let mut foreign = server.get("pods", "default", "one").expect("it is there");
+    foreign["spec"]["nodeName"] = "n1".into();
+    server.put("pods", foreign);
+    for _ in 0..600 {
+        if daemon.log().contains("infeasible") {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    assert!(
+        daemon.log().contains("Insufficient cpu"),
+        "{}",
+        daemon.log()
+    );
+    let writes = server.calls();
+    let writes = writes
+        .iter()
+        .filter(|call| !["list", "watch", "get"].contains(&call.verb.as_str()));
+    assert_eq!(writes.count(), 0);
+}
