@@ -54,6 +54,10 @@ pub struct Intake {
     /// `None`: measured by the first load.
     size: Option<Size>,
     /// Whether the tables keep their size.
+    #[cfg_attr(
+        not(feature = "state-file"),
+        expect(dead_code, reason = "asked on loading")
+    )]
     is_fixed: bool,
     scheduler: Scheduler,
     /// Whether the scheduler was given nothing yet.
