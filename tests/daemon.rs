@@ -212,3 +212,69 @@ async fn a_pod_of_higher_priority_takes_the_place_of_others() {
     assert_eq!(preempted["related"]["name"], "high");
     assert_lawful(&plane);
 }
+
+/// HTTP's code of an answer; 0 of what was none.
+fn code(answer: &kube::Result<String>) -> u16 {
+    match answer {
+        Ok(_) => 200,
+        Err(kube::Error::Api(status)) => status.code,
+        Err(_) => 0,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_are_for_those_who_may_and_health_for_all() {
+    let Some(plane) = ControlPlane::start(FOLDER).await else {
+        return;
+    };
+    let api = plane.admin().await;
+    let load = Load { nodes: 3, pods: 10 };
+    load.create(&api).await;
+    let mut scheduler = plane.start_scheduler("berth", run(), fast());
+    done(&api, &mut [&mut scheduler]).await;
+    let admin = plane.user("admin", &["system:masters"]);
+    let admin = Api::at_port(&admin, scheduler.port).await;
+    let nobody = Api::at_port(&plane.user("nobody", &[]), scheduler.port).await;
+    let open = ["/healthz", "/livez", "/readyz"];
+    let guarded = [
+        ("/metrics", "scheduler_pending_pods"),
+        (
+            "/metrics/slis",
+            "kubernetes_healthcheck{name=\"leaderElection\",type=\"readyz\"} 1",
+        ),
+        (
+            "/metrics/resources",
+            "kube_pod_resource_request{namespace=\"default\"",
+        ),
+        ("/configz", "\"componentconfig\""),
+        ("/flagz", "kube-scheduler flagz"),
+        ("/statusz", "kube-scheduler statusz"),
+        ("/debug/berth/dump", "pod default/"),
+    ];
+    for path in open {
+        assert_eq!(
+            nobody.text(path).await.ok().as_deref(),
+            Some("ok"),
+            "{path}"
+        );
+    }
+    for (path, within) in guarded {
+        let page = admin
+            .text(path)
+            .await
+            .unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert!(page.contains(within), "{path}: {page}");
+        assert_eq!(code(&nobody.text(path).await), 403, "{path}");
+    }
+    for path in ["/debug/pprof/", "/debug/flags/v", "/nothing"] {
+        assert_eq!(code(&admin.text(path).await), 404, "{path}");
+    }
+    let (pod, message) = load.hopeless().into_iter().next().expect("some do not fit");
+    let explained = admin.text(&format!("/debug/berth/explain?pod={pod}")).await;
+    let record: Value = serde_json::from_str(&explained.expect("a record")).expect("JSON");
+    assert_eq!(record["pod"], json!(pod));
+    assert!(
+        message.starts_with(record["message"].as_str().expect("a message")),
+        "{record}"
+    );
+}

@@ -41,6 +41,19 @@ impl Daemon {
     }
 }
 
+impl Daemon {
+    /// Waits until this is in the log.
+    async fn says(&self, text: &str) {
+        for _ in 0..1800 {
+            if self.log().contains(text) {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+        panic!("it never says {text:?}");
+    }
+}
+
 impl Drop for Daemon {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -88,14 +101,14 @@ fn bindings(server: &Server, name: &str) -> usize {
     of_pod.filter(|call| call.name == name).count()
 }
 
-/// The model is that of the server: what only this node can take goes there.
-async fn is_right(server: &Server, number: usize) {
+/// The model is that of the server: what only a new node can take goes there.
+async fn is_right(server: &Server, number: u32) {
     let name = format!("big-{number}");
-    server.put("nodes", node(&name, "32"));
-    server.put("pods", pod(&name, "20"));
+    let cpu = 100 * (number + 1);
+    server.put("nodes", node(&name, &cpu.to_string()));
+    server.put("pods", pod(&name, &(cpu - 40).to_string()));
     assert_eq!(bound(server, &name).await, name);
     server.remove("pods", "default", &name);
-    server.remove("nodes", "", &name);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -197,15 +210,16 @@ async fn watches_that_end_break_or_lie_are_healed() {
     assert_eq!(server.count("list", "pods"), lists);
     // Too old, with changes in between that were never told.
     server.lose_changes(true);
-    server.put("nodes", node("n2", "16"));
+    server.put("nodes", node("n2", "1000"));
     server.remove("nodes", "", "n1");
     server.lose_changes(false);
     server.forget_history();
     for kind in ["pods", "nodes"] {
         server.end_watches(kind);
     }
-    server.put("pods", pod("wide", "10"));
+    server.put("pods", pod("wide", "900"));
     assert_eq!(bound(&server, "wide").await, "n2");
+    server.remove("pods", "default", "wide");
     is_right(&server, 2).await;
     // Nonsense, and events that were there before.
     let known = server.get("nodes", "", "n2").expect("it is there");

@@ -575,12 +575,6 @@ impl Scheduler {
         (text(pod.namespace), text(pod.name))
     }
 
-    /// `metadata.uid` of a pod; empty if it has none, or for an id that no pod has.
-    pub fn pod_uid(&self, pod: PodId) -> &str {
-        let uid = self.cluster.pod(pod).and_then(|pod| word_text(pod.uid));
-        uid.map_or("", |text| self.cluster.texts.text(text))
-    }
-
     /// Priority of a pod; 0 for an id that no pod has.
     pub fn priority(&self, pod: PodId) -> i32 {
         self.cluster.pod(pod).map_or(0, |pod| pod.priority)

@@ -6,6 +6,7 @@ use crate::cluster::owner::ObjectKind;
 use crate::cluster::{NodeState, PodState};
 use crate::decision::{Decision, Outcome};
 use crate::id::{ClassId, NodeId, PodId};
+use crate::intern::word_text;
 use crate::object::{Object, Pod};
 use crate::volume::VolumeKind;
 
@@ -32,6 +33,12 @@ impl Scheduler {
                 && class().profile.is_some()
                 && !class().has(flag::TERMINATING)
         })
+    }
+
+    /// `metadata.uid` of a pod; empty if it has none, or for an id that no pod has.
+    pub fn pod_uid(&self, pod: PodId) -> &str {
+        let uid = self.cluster.pod(pod).and_then(|pod| word_text(pod.uid));
+        uid.map_or("", |text| self.cluster.texts.text(text))
     }
 
     /// Scheduler name of the profile that takes a pod; empty if none does, or for an id that no pod

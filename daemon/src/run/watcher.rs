@@ -130,7 +130,14 @@ impl Watch {
                 .store(matches!(end, End::Failed(_)), Ordering::Relaxed);
             match end {
                 End::Stopped => return,
-                End::Closed => {}
+                End::Closed => {
+                    // Before its time, or in silence: perhaps it is not the server that it was.
+                    let time = Duration::from_secs(WATCH_SECONDS);
+                    let is_in_time = began.elapsed().abs_diff(time) < GRACE;
+                    if !is_in_time && self.has_gone_back().await {
+                        self.version = None;
+                    }
+                }
                 End::Expired => self.version = None,
                 End::Failed(error) => {
                     let kind = self.resource.kind;
@@ -150,6 +157,24 @@ impl Watch {
                 sleep(Duration::from_millis(100)).await;
             }
         }
+    }
+
+    /// Whether the server's versions are older than what it said before, as after a restored backup.
+    async fn has_gone_back(&self) -> bool {
+        let Some(known) = self.version.as_deref().and_then(number) else {
+            return false;
+        };
+        let path = self.path("limit=1");
+        let Ok(bytes) = self.api.get(&path, LIST_TIME).await else {
+            return false;
+        };
+        let version = Page::read(self.resource.kind, &bytes).map(|page| page.version);
+        let has = version.is_ok_and(|version| number(&version).is_some_and(|now| now < known));
+        if has {
+            let kind = self.resource.kind;
+            tracing::warn!(target: "watch", kind, "The server's versions went back; listing anew");
+        }
+        has
     }
 
     /// A list if there is no version to go on from, and a watch.
@@ -316,7 +341,6 @@ impl Watch {
 
     /// Takes the version of an event; `false` for one that is not newer than what is known.
     fn moves_to(&mut self, version: &str) -> bool {
-        let number = |text: &str| text.parse::<u64>().ok();
         let known = self.version.as_deref().and_then(number);
         if let (Some(known), Some(new)) = (known, number(version))
             && new <= known
@@ -364,6 +388,11 @@ impl Watch {
     fn path(&self, query: &str) -> String {
         self.resource.with_query(query)
     }
+}
+
+/// A version's number; versions that are none are not compared.
+fn number(version: &str) -> Option<u64> {
+    version.parse().ok()
 }
 
 fn watch_deadline() -> Instant {
