@@ -17,6 +17,8 @@ use pyo3::prelude::*;
 /// Numbers that are seen of a node: the parts of cpu, memory and pods that are requested, whether the
 /// next pod fits, and its score as a part of the best one.
 const SEEN: usize = 5;
+/// Those of them that pods on the node change.
+const PARTS: usize = 3;
 
 /// One of them.
 struct Cluster {
@@ -26,6 +28,8 @@ struct Cluster {
     next: usize,
     /// By node, whether it fits the next pod.
     feasible: Vec<bool>,
+    /// By node, the parts that are requested.
+    parts: Vec<[f32; PARTS]>,
 }
 
 /// All of them.
@@ -86,6 +90,7 @@ impl Clusters {
                     placed: Vec::with_capacity(pods.len()),
                     next: 0,
                     feasible: vec![false; nodes],
+                    parts: core.nodes().map(|node| parts(core, node)).collect(),
                 };
                 let clusters = (0..count).map(|_| cluster()).collect();
                 World {
@@ -188,6 +193,9 @@ impl Cluster {
         for pod in self.placed.drain(..) {
             self.core.forget(pod);
         }
+        for (at, own) in self.parts.iter_mut().enumerate() {
+            *own = parts(&self.core, NodeId(at as u32));
+        }
         self.next = 0;
     }
 
@@ -202,6 +210,9 @@ impl Cluster {
             let node = NodeId(row as u32);
             if self.core.assume(pod, node) == Ok(true) {
                 self.placed.push(pod);
+                if let Some(own) = self.parts.get_mut(row) {
+                    *own = parts(&self.core, node);
+                }
                 return 1.0;
             }
         }
@@ -213,16 +224,9 @@ impl Cluster {
     }
 
     fn look(&mut self, pods: &[PodId], seen: &mut [f32], mask: &mut [i8]) {
-        let rows = seen.chunks_exact_mut(SEEN);
-        for (node, row) in self.core.nodes().zip(rows) {
-            let view = self.core.node(node);
-            let mut amounts = view.resources();
-            let parts = [amounts.next(), amounts.next()];
-            let own = ("pods", i128::from(view.pods), view.pods_allocatable);
-            let parts = parts.into_iter().flatten().chain([own]);
-            for ((_, requested, allocatable), place) in parts.zip(row) {
-                let part = requested as f64 / allocatable.max(1) as f64;
-                *place = part.clamp(0.0, 1.0) as f32;
+        for (row, own) in seen.chunks_exact_mut(SEEN).zip(&self.parts) {
+            for (place, part) in row.iter_mut().zip(own) {
+                *place = *part;
             }
         }
         self.feasible.fill(false);
@@ -244,4 +248,18 @@ impl Cluster {
             }
         }
     }
+}
+
+/// The parts of cpu, memory and pods that are requested of a node.
+fn parts(core: &Core, node: NodeId) -> [f32; PARTS] {
+    let view = core.node(node);
+    let mut amounts = view.resources();
+    let main = [amounts.next(), amounts.next()].into_iter().flatten();
+    let pods = ("pods", i128::from(view.pods), view.pods_allocatable);
+    let mut parts = [0.0; PARTS];
+    for (place, (_, requested, allocatable)) in parts.iter_mut().zip(main.chain([pods])) {
+        let part = requested as f64 / allocatable.max(1) as f64;
+        *place = part.clamp(0.0, 1.0) as f32;
+    }
+    parts
 }
