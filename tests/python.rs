@@ -10,7 +10,7 @@ use berth_test_support::cluster_list::cluster_list;
 use berth_test_support::command::{berth, empty_folder};
 use berth_test_support::golden::{CLUSTERS, RANDOM, Verdict, scenarios};
 use berth_test_support::tests_folder;
-use guard::{Guard, Panicked};
+use guard::{Guard, Refused};
 use serde_json::{Value, json};
 use std::env;
 use std::ffi::OsString;
@@ -125,12 +125,14 @@ fn verdict(verdict: &Verdict) -> Value {
 fn a_panic_ends_the_use_of_what_it_left_half_done() {
     let guard = Guard::new(1);
     assert_eq!(guard.call(|value| *value + 1), Ok(2));
+    let within = guard.call(|_| guard.call(|value| *value));
+    assert_eq!(within, Ok(Err(Refused::Within)));
     let panics = guard.call(|value| {
         *value = 7;
         assert_eq!(*value, 0, "on purpose");
     });
-    assert_eq!(panics, Err(Panicked));
-    assert_eq!(guard.call(|value| *value), Err(Panicked));
+    assert_eq!(panics, Err(Refused::Panicked));
+    assert_eq!(guard.call(|value| *value), Err(Refused::Panicked));
 }
 
 #[test]

@@ -61,7 +61,13 @@ def rows(frame: Any) -> Iterable[Row]:
         raise TypeError(
             "expected a frame of polars, pandas or pyarrow, not " + type(frame).__name__
         )
-    return ({key: _plain(cell) for key, cell in row.items()} for row in found)
+    return [_row(row, f"row {at}") for at, row in enumerate(found)]
+
+
+def _row(row: Any, where: str) -> Row:
+    if not isinstance(row, dict):
+        raise TypeError(f"{where}: expected a dict, not {type(row).__name__}")
+    return {key: _plain(cell) for key, cell in row.items()}
 
 
 def _plain(cell: Any) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import frames
-from ._berth import Evaluation, Scheduler
+from ._berth import Clusters, Evaluation, Scheduler
 
 try:
     import gymnasium
@@ -181,19 +181,41 @@ class VectorPlacementEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
     """Many clusters of the same kind, stepped in one call. The arguments are those of `PlacementEnv`.
 
     A cluster whose episode is over begins anew at the next step, whose action it ignores.
-    `info["action_mask"]` has a row a cluster.
+    `info["action_mask"]` has a row a cluster. Fast with a list of pods and without a reward or an
+    observation of one's own; otherwise each cluster is a `PlacementEnv`.
     """
 
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}
 
-    def __init__(self, num_envs: int, nodes: Any, pods: Any, *rest: Any, **named: Any) -> None:
+    def __init__(
+        self,
+        num_envs: int,
+        nodes: Any,
+        pods: Any,
+        config: Any = None,
+        reward: Callable[[Placement], float] | None = None,
+        observation: Callable[[Scheduler, dict[str, Any] | None], Any] | None = None,
+        max_nodes: int | None = None,
+        seed: int | None = None,
+    ) -> None:
         self.num_envs = num_envs
         nodes = _objects(nodes, "Node")
         pods = pods if callable(pods) else _objects(pods, "Pod")
-        self._seed: int | None = named.pop("seed", None)
-        self.envs = [PlacementEnv(nodes, pods, *rest, **named) for _ in range(num_envs)]
-        self.single_observation_space = self.envs[0].observation_space
-        self.single_action_space = self.envs[0].action_space
+        self._seed = seed
+        first = PlacementEnv(nodes, pods, config, reward, observation, max_nodes)
+        self.single_observation_space = first.observation_space
+        self.single_action_space = first.action_space
+        self._clusters: Clusters | None = None
+        self.envs: list[PlacementEnv] = []
+        if reward is None and observation is None and not callable(pods):
+            scheduler = Scheduler(config)
+            names = scheduler.load(nodes + pods)
+            # Not so if some of them do not wait for a node.
+            if names and len(names) == len(pods):
+                self._clusters = Clusters(scheduler, names, num_envs, first._size)
+        if self._clusters is None:
+            again = (nodes, pods, config, reward, observation, max_nodes)
+            self.envs = [first, *(PlacementEnv(*again) for _ in range(num_envs - 1))]
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._over = np.zeros(num_envs, np.bool_)
@@ -205,6 +227,9 @@ class VectorPlacementEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
         options: dict[str, Any] | None = None,
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """All clusters anew; of one seed the first gets it, the next the one after it, and so on."""
+        if self._clusters is not None:
+            seen, _, _, mask = self._clusters.reset()
+            return seen, {"action_mask": mask}
         if seed is None:
             seed, self._seed = self._seed, None
         if seed is None or isinstance(seed, int):
@@ -213,9 +238,9 @@ class VectorPlacementEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
         else:
             seeds = seed
         pairs = zip(self.envs, seeds, strict=True)
-        seen = [env.reset(seed=own, options=options)[0] for env, own in pairs]
+        each = [env.reset(seed=own, options=options)[0] for env, own in pairs]
         self._over[:] = False
-        return np.stack(seen), self._info()
+        return np.stack(each), self._info()
 
     def step(
         self, actions: NDArray[np.int64]
@@ -223,17 +248,20 @@ class VectorPlacementEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
         NDArray[np.float32], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]
     ]:
         """A step of every cluster."""
-        seen = []
+        if self._clusters is not None:
+            seen, gained, ended, mask = self._clusters.step(np.asarray(actions, np.int64))
+            return seen, gained, ended, np.zeros_like(ended), {"action_mask": mask}
+        each = []
         rewards = np.zeros(self.num_envs)
         over = np.zeros(self.num_envs, np.bool_)
         for at, (env, action) in enumerate(zip(self.envs, actions, strict=True)):
             if self._over[at]:
-                seen.append(env.reset()[0])
+                each.append(env.reset()[0])
                 continue
             one, rewards[at], over[at], _, _ = env.step(action)
-            seen.append(one)
+            each.append(one)
         self._over = over
-        return np.stack(seen), rewards, over.copy(), np.zeros_like(over), self._info()
+        return np.stack(each), rewards, over.copy(), np.zeros_like(over), self._info()
 
     def _info(self) -> dict[str, Any]:
         return {"action_mask": np.stack([env.action_mask() for env in self.envs])}

@@ -1,9 +1,10 @@
 //! Exceptions: one for each way in which the core refuses.
 
+use crate::guard::Refused;
 use berth_core::intake::IntakeError;
 use berth_core::{ApplyError, CapacityExceeded, CreateError, StateError as NoState};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyUserWarning};
+use pyo3::exceptions::{PyException, PyRuntimeError, PyUserWarning};
 use pyo3::prelude::*;
 use std::ffi::CString;
 
@@ -102,6 +103,8 @@ pub enum Failure {
     NoPod(String),
     /// The name of a node that is not there.
     NoNode(String),
+    /// The name of a plugin that is there already.
+    NameTaken(String),
     /// A table, or the forks.
     Full(CapacityExceeded),
     /// A state's bytes.
@@ -110,6 +113,10 @@ pub enum Failure {
     File(String),
     /// Columns that make no table.
     Table(String),
+    /// What a plugin of the caller raised.
+    Raised(PyErr),
+    /// A plugin of the caller asked the scheduler that was asking it.
+    Within,
     /// A panic in this call or an earlier one.
     Panic,
 }
@@ -129,6 +136,21 @@ impl From<IntakeError> for Failure {
 impl From<NoState> for Failure {
     fn from(error: NoState) -> Self {
         Self::State(error)
+    }
+}
+
+impl From<PyErr> for Failure {
+    fn from(error: PyErr) -> Self {
+        Self::Raised(error)
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Within => Self::Within,
+            Refused::Panicked => Self::Panic,
+        }
     }
 }
 
@@ -154,6 +176,9 @@ impl From<Failure> for PyErr {
             Failure::Config(text) => ConfigError::new_err(text),
             Failure::NoPod(name) => NotFoundError::new_err(format!("there is no pod {name:?}")),
             Failure::NoNode(name) => NotFoundError::new_err(format!("there is no node {name:?}")),
+            Failure::NameTaken(name) => {
+                AlreadyExistsError::new_err(format!("there is a plugin {name:?} already"))
+            }
             Failure::Full(full) => CapacityError::new_err(full.to_string()),
             Failure::State(error) => match error {
                 NoState::Capacity(full) => CapacityError::new_err(full.to_string()),
@@ -161,6 +186,10 @@ impl From<Failure> for PyErr {
                 error => StateError::new_err(error.to_string()),
             },
             Failure::File(text) => StateError::new_err(text),
+            Failure::Raised(error) => error,
+            Failure::Within => PyRuntimeError::new_err(
+                "a plugin cannot ask the scheduler that waits for its answer",
+            ),
             Failure::Table(text) => InternalError::new_err(text),
             Failure::Panic => InternalError::new_err("Berth panicked; its words are on stderr"),
         }

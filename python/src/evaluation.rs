@@ -2,16 +2,16 @@
 
 use crate::table::Column;
 use crate::tables::{column, made, text};
+use berth_core::id::NodeId;
 use berth_core::{Decision, Outcome, Scheduler};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
+use std::sync::Arc;
 
 /// What every node says of a pod: three columns of the same length, one entry a node.
 #[pyclass(frozen, module = "berth")]
 pub struct Evaluation {
-    /// Names of the nodes, in the order in which they came.
-    #[pyo3(get)]
-    nodes: Vec<String>,
+    nodes: Arc<Nodes>,
     feasible: Py<PyArray1<bool>>,
     scores: Py<PyArray1<i64>>,
     /// The best node, if there is one.
@@ -19,9 +19,35 @@ pub struct Evaluation {
     node: Option<String>,
 }
 
+/// The nodes that there are, in the order in which they came: what entries of arrays stand for.
+pub struct Nodes {
+    names: Vec<String>,
+    /// In the core's table.
+    pub rows: Vec<usize>,
+}
+
+impl Nodes {
+    pub fn of(scheduler: &Scheduler) -> Self {
+        let name = |node| scheduler.node(node).name.to_owned();
+        Self {
+            names: scheduler.nodes().map(name).collect(),
+            rows: scheduler.nodes().map(NodeId::index).collect(),
+        }
+    }
+
+    /// The values of these nodes out of those of all rows.
+    fn pick<T: Copy>(&self, by_row: Vec<T>) -> Vec<T> {
+        if by_row.len() == self.rows.len() {
+            return by_row;
+        }
+        let rows = self.rows.iter();
+        rows.filter_map(|row| by_row.get(*row).copied()).collect()
+    }
+}
+
 /// The same before Python has it.
 pub struct Columns {
-    nodes: Vec<String>,
+    nodes: Arc<Nodes>,
     feasible: Vec<bool>,
     scores: Vec<i64>,
     node: Option<String>,
@@ -29,7 +55,7 @@ pub struct Columns {
 
 impl Columns {
     /// Of the last evaluation, which gave `decision`.
-    pub fn of(scheduler: &Scheduler, decision: &Decision) -> Self {
+    pub fn of(scheduler: &Scheduler, nodes: Arc<Nodes>, decision: &Decision) -> Self {
         let rows = scheduler.node_rows();
         let (mut feasible, mut scores) = (vec![false; rows], vec![0; rows]);
         for (node, total) in scheduler.feasible(decision) {
@@ -40,23 +66,12 @@ impl Columns {
                 *place = total;
             }
         }
-        let present: Vec<usize> = scheduler
-            .nodes()
-            .map(berth_core::id::NodeId::index)
-            .collect();
-        let name = |node| scheduler.node(node).name.to_owned();
         Self {
-            nodes: scheduler.nodes().map(name).collect(),
-            feasible: present
-                .iter()
-                .filter_map(|row| feasible.get(*row).copied())
-                .collect(),
-            scores: present
-                .iter()
-                .filter_map(|row| scores.get(*row).copied())
-                .collect(),
+            feasible: nodes.pick(feasible),
+            scores: nodes.pick(scores),
+            nodes,
             node: match decision.outcome {
-                Outcome::Scheduled(node) => Some(name(node)),
+                Outcome::Scheduled(node) => Some(scheduler.node(node).name.to_owned()),
                 _ => None,
             },
         }
@@ -82,6 +97,12 @@ pub fn read_only<T: numpy::Element>(array: Bound<'_, PyArray1<T>>) -> Py<PyArray
 
 #[pymethods]
 impl Evaluation {
+    /// Names of the nodes, in the order in which they came.
+    #[getter]
+    fn nodes(&self) -> &[String] {
+        &self.nodes.names
+    }
+
     /// Whether the pod fits on the node; a read-only numpy array of bool.
     #[getter]
     fn feasible(&self, py: Python<'_>) -> Py<PyArray1<bool>> {
@@ -103,7 +124,7 @@ impl Evaluation {
             self.scores.bind(py).to_vec()?,
         );
         let columns = vec![
-            text("node", self.nodes.iter().cloned().map(Some)),
+            text("node", self.nodes.names.iter().cloned().map(Some)),
             column("feasible", Column::Bool(feasible)),
             column("score", Column::Int(scores)),
         ];
@@ -112,6 +133,9 @@ impl Evaluation {
 
     fn __repr__(&self) -> String {
         let node = self.node.as_deref().unwrap_or("none");
-        format!("<Evaluation of {} nodes, best: {node}>", self.nodes.len())
+        format!(
+            "<Evaluation of {} nodes, best: {node}>",
+            self.nodes.names.len()
+        )
     }
 }

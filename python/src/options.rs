@@ -2,7 +2,7 @@
 
 use berth_core::intake::Size;
 use berth_core::{BindOutcome, Change, Detail, Fidelity, NodeSearch, Ties};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -65,6 +65,17 @@ fn choice<T: Copy>(argument: &str, word: &str, known: &[(&str, T)]) -> PyResult<
     Err(PyValueError::new_err(format!(
         "{argument}: expected one of {words}, not {word:?}"
     )))
+}
+
+/// A number that is too large, or below zero, is a wrong value, and not an overflow of Python's.
+pub fn whole<T: TryFrom<u64>>(value: &Bound<'_, PyAny>) -> PyResult<T> {
+    let py = value.py();
+    let refused = || PyValueError::new_err(format!("{value} is out of range"));
+    let number: u64 = value.extract().map_err(|error: PyErr| {
+        let is_large = error.is_instance_of::<PyOverflowError>(py);
+        if is_large { refused() } else { error }
+    })?;
+    T::try_from(number).map_err(|_| refused())
 }
 
 /// `{"nodes": N, "pods": N}`.

@@ -7,18 +7,20 @@ use crate::fork::{Fork, Session};
 use crate::guard::Guard;
 use crate::input::{Source, bytes, document};
 use crate::options;
+use crate::plugin::Calls;
 use crate::table::Table;
 use crate::tables;
 use crate::world::{Customs, World, evaluate, explain};
-use berth_core::Options;
 use berth_core::id::PodId;
 use berth_core::intake::Intake;
 use berth_core::object::config::KubeSchedulerConfiguration;
-use pyo3::exceptions::PyValueError;
+use berth_core::{CapacityExceeded, Options};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Nodes, pods, and everything that decides where a pod goes, under a virtual clock.
@@ -53,7 +55,7 @@ impl Scheduler {
         ask: impl FnOnce(&mut Session) -> Result<T, Failure> + Send,
     ) -> PyResult<T> {
         let answer = py.detach(|| self.session.call(ask));
-        Ok(answer.unwrap_or(Err(Failure::Panic))?)
+        Ok(answer.unwrap_or_else(|refused| Err(refused.into()))?)
     }
 
     /// The same on the present world.
@@ -65,23 +67,54 @@ impl Scheduler {
         self.call(py, |session| ask(&mut session.world))
     }
 
+    /// Adds a plugin under a name that no other has.
+    fn add(
+        &self,
+        name: &Bound<'_, PyString>,
+        add: impl FnOnce(&mut World, String) -> Result<(), CapacityExceeded> + Send,
+    ) -> PyResult<()> {
+        let own = crate::input::text(name, "the plugin's name")?;
+        self.with(name.py(), |world| {
+            if world.scheduler().has_external(&own) {
+                return Err(Failure::NameTaken(own));
+            }
+            add(world, own).map_err(Failure::Full)
+        })
+    }
+
     /// Runs `ask` on a pod of the cluster by name, or on one that is there only for that long.
     fn ask<T: Send>(
         &self,
         pod: &Bound<'_, PyAny>,
-        ask: impl FnOnce(&mut Intake, PodId) -> T + Send,
+        ask: impl FnOnce(&mut Intake, &mut Calls, PodId) -> T + Send,
     ) -> PyResult<T> {
         if let Some(name) = pod_name(pod)? {
             return self.with(pod.py(), move |world| {
                 let id = world.find(&name)?;
-                Ok(ask(&mut world.intake, id))
+                let mut calls = world.calls();
+                let answer = ask(&mut world.intake, &mut calls, id);
+                calls.end()?;
+                Ok(answer)
             });
         }
         let document = document(pod)?;
         self.with(pod.py(), move |world| {
-            Ok(world.intake.with_pod(document, ask)?)
+            let mut calls = world.calls();
+            let answer = world
+                .intake
+                .with_pod(document, |intake, id| ask(intake, &mut calls, id))?;
+            calls.end()?;
+            Ok(answer)
         })
     }
+}
+
+fn callable(function: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    if function.is_callable() {
+        return Ok(function.clone().unbind());
+    }
+    let text = format!("expected a function, not {}", function.get_type());
+    Err(PyTypeError::new_err(text))
 }
 
 /// The name that a pod is asked for by, unless it is given as a whole.
@@ -106,7 +139,7 @@ impl Scheduler {
         ties: Option<&str>,
         node_search: Option<&str>,
         preemption: bool,
-        seed: u64,
+        #[pyo3(from_py_with = options::whole)] seed: u64,
         grow: Option<bool>,
     ) -> PyResult<Self> {
         let options = Options {
@@ -175,7 +208,7 @@ impl Scheduler {
         let name = name.ok_or_else(|| Failure::NoPod("{..}".to_owned()))?;
         self.with(pod.py(), |world| {
             let pod = world.find(&name)?;
-            Ok(world.schedule(pod, detail).into())
+            Ok(world.schedule(pod, detail)?.into())
         })
     }
 
@@ -262,9 +295,9 @@ impl Scheduler {
     /// Judges a pod on every node, with nothing changed: one of the cluster by name, as if it had
     /// no node, or another one as a dict.
     fn evaluate(&self, pod: &Bound<'_, PyAny>) -> PyResult<Evaluation> {
-        let columns = self.ask(pod, |intake, pod| {
-            let decision = evaluate(intake, pod);
-            Columns::of(intake.scheduler(), &decision)
+        let columns = self.ask(pod, |intake, calls, pod| {
+            let decision = evaluate(intake, calls, pod);
+            Columns::of(intake.scheduler(), Arc::clone(&calls.nodes), &decision)
         })?;
         Ok(Evaluation::new(pod.py(), columns))
     }
@@ -272,7 +305,55 @@ impl Scheduler {
     /// The same as a whole record: every feasible node's scores by plugin, and why each of the
     /// others is refused.
     fn explain(&self, pod: &Bound<'_, PyAny>) -> PyResult<Decision> {
-        self.ask(pod, |intake, pod| explain(intake, pod).into())
+        self.ask(pod, |intake, calls, pod| explain(intake, calls, pod).into())
+    }
+
+    /// Adds a filter of your own, asked once an attempt, after all others, about all nodes that they
+    /// keep. `function(pod_class, feasible)` gets the pod's class (see `class_of`) and an array of
+    /// bool with an entry a node, in the order of `nodes`, and returns one: False refuses the node, for
+    /// `reason`. The answer may depend on the class and the node, not on other nodes. It cannot ask this
+    /// scheduler; what it raises fails the attempt and is raised by the call that made it.
+    fn add_filter(
+        &self,
+        name: &Bound<'_, PyString>,
+        function: &Bound<'_, PyAny>,
+        reason: &Bound<'_, PyString>,
+    ) -> PyResult<()> {
+        let function = callable(function)?;
+        let reason = crate::input::text(reason, "the reason")?;
+        self.add(name, move |world, name| {
+            let scheduler = world.intake.scheduler_mut();
+            let added = scheduler.add_filter(&name, &reason);
+            added.map(|()| world.plugins.push_filter(name, function))
+        })
+    }
+
+    /// Adds a score of your own, asked once an attempt, if more than one node is feasible.
+    /// `function(pod_class, feasible)` is that of `add_filter`, and returns an array of int64 with 0 to 100
+    /// for each feasible node, which counts `weight` times.
+    #[pyo3(signature = (name, function, weight=1))]
+    fn add_score(
+        &self,
+        name: &Bound<'_, PyString>,
+        function: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = options::whole)] weight: u32,
+    ) -> PyResult<()> {
+        let function = callable(function)?;
+        self.add(name, move |world, name| {
+            let scheduler = world.intake.scheduler_mut();
+            let added = scheduler.add_score(&name, weight);
+            added.map(|()| world.plugins.push_score(name, function))
+        })
+    }
+
+    /// The class of a pod of the cluster, by name: equal for pods that are equal in all that decides
+    /// where they go. The number may become another class's once no pod is of it.
+    fn class_of(&self, pod: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let name = pod_name(pod)?.unwrap_or_default();
+        self.with(pod.py(), |world| {
+            let class = world.scheduler().class_of(world.find(&name)?);
+            Ok(class.ok_or(Failure::NoPod(name))?.0)
+        })
     }
 
     /// What-if: `with scheduler.fork(): ..` is rolled back at the end, unless `commit` was called.

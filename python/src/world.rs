@@ -6,8 +6,10 @@
 //! evicted pods are gone at once.
 
 use crate::error::Failure;
+use crate::evaluation::Nodes;
+use crate::plugin::{Calls, Plugins};
 use berth_core::id::{NodeId, PodId};
-use berth_core::intake::{Applied, Intake, Loaded, Size};
+use berth_core::intake::{Applied, Intake, Loaded, ObjectId, Size};
 use berth_core::object::config::KubeSchedulerConfiguration;
 use berth_core::object::decode::Decoded;
 use berth_core::object::{Object, Pod};
@@ -47,6 +49,10 @@ pub struct Attempt {
 #[derive(Clone)]
 pub struct World {
     pub intake: Intake,
+    /// Asked by every attempt.
+    pub plugins: Plugins,
+    /// Those that are there, once somebody asked since the last change of them.
+    nodes: Option<Arc<Nodes>>,
     /// The last [`ATTEMPTS_MAX`] attempts.
     pub attempts: VecDeque<Arc<Attempt>>,
     /// By pod, [`Self::changes`] at its last attempt.
@@ -69,6 +75,8 @@ impl World {
         intake.scheduler_mut().advance(START);
         Ok(Self {
             intake,
+            plugins: Plugins::default(),
+            nodes: None,
             attempts: VecDeque::new(),
             tried: BTreeMap::new(),
             changes: 0,
@@ -77,6 +85,15 @@ impl World {
 
     pub const fn scheduler(&self) -> &Scheduler {
         self.intake.scheduler()
+    }
+
+    /// The plugins, to be asked by one attempt.
+    pub fn calls(&mut self) -> Calls {
+        let scheduler = self.intake.scheduler();
+        let nodes = self
+            .nodes
+            .get_or_insert_with(|| Arc::new(Nodes::of(scheduler)));
+        self.plugins.calls(Arc::clone(nodes))
     }
 
     /// Nanoseconds since [`START`].
@@ -92,6 +109,7 @@ impl World {
 
     pub fn load(&mut self, documents: Vec<Decoded>) -> Result<Loaded, Failure> {
         let loaded = self.intake.load(documents)?;
+        self.nodes = None;
         self.changes += 1;
         Ok(loaded)
     }
@@ -99,6 +117,9 @@ impl World {
     pub fn apply(&mut self, change: Option<Change>, document: Decoded) -> Result<Applied, Failure> {
         self.advance(MILLISECOND);
         let applied = self.intake.apply(change, document)?;
+        if !matches!(applied.id, Some(ObjectId::Pod(_))) {
+            self.nodes = None;
+        }
         self.changes += 1;
         Ok(applied)
     }
@@ -106,6 +127,7 @@ impl World {
     /// Takes a saved state in the place of all that is there. Bindings under way end well.
     pub fn load_state(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.intake.load_state(bytes)?;
+        self.nodes = None;
         self.attempts.clear();
         self.tried.clear();
         let scheduler = self.intake.scheduler_mut();
@@ -130,19 +152,24 @@ impl World {
     }
 
     /// One attempt at a pod that the user picks, without preemption.
-    pub fn schedule(&mut self, pod: PodId, detail: Detail) -> Arc<Attempt> {
-        let intake = &mut self.intake;
-        let decision = with_room(intake, |intake| intake.scheduler_mut().schedule(pod));
+    pub fn schedule(&mut self, pod: PodId, detail: Detail) -> Result<Arc<Attempt>, Failure> {
+        let mut calls = self.calls();
+        let decision = with_room(&mut self.intake, |intake| {
+            intake.scheduler_mut().schedule_with(pod, &mut calls)
+        });
         let record = self.scheduler().record(&decision, detail);
         if let Outcome::Scheduled(_) = decision.outcome {
             self.seen_bound(pod);
         }
-        self.end_attempt(pod, record)
+        let attempt = self.end_attempt(pod, record);
+        calls.end()?;
+        Ok(attempt)
     }
 
     /// One turn of the loop; `None` when no pod can be tried now.
     pub fn schedule_one(&mut self, customs: Customs) -> Result<Option<Arc<Attempt>>, Failure> {
-        let Some(decision) = self.turn() else {
+        let mut calls = self.calls();
+        let Some(decision) = self.turn(&mut calls) else {
             return Ok(None);
         };
         let pod = decision.pod;
@@ -156,7 +183,9 @@ impl World {
             _ if decision.reason().is_some() => self.fail(&decision, &mut record, customs)?,
             _ => {}
         }
-        Ok(Some(self.end_attempt(pod, record)))
+        let attempt = self.end_attempt(pod, record);
+        calls.end()?;
+        Ok(Some(attempt))
     }
 
     /// Attempts until no pod is ready; with `wait`, time passes until nothing can wake a pod.
@@ -245,7 +274,7 @@ impl World {
     }
 
     /// The next decision, in tables that are large enough for it.
-    fn turn(&mut self) -> Option<Decision> {
+    fn turn(&mut self, calls: &mut Calls) -> Option<Decision> {
         while self.intake.grows() {
             let room = self.intake.scheduler_mut().make_room();
             match room {
@@ -254,7 +283,7 @@ impl World {
             }
         }
         let now = self.scheduler().now();
-        self.intake.scheduler_mut().schedule_one(now)
+        self.intake.scheduler_mut().schedule_one_with(now, calls)
     }
 
     /// What follows from a failed attempt, in kube-scheduler's order: the pod's own nomination, those
@@ -338,15 +367,15 @@ impl World {
 }
 
 /// Judges a pod on every node.
-pub fn evaluate(intake: &mut Intake, pod: PodId) -> Decision {
-    with_room(intake, |intake| intake.evaluate(pod))
+pub fn evaluate(intake: &mut Intake, calls: &mut Calls, pod: PodId) -> Decision {
+    with_room(intake, |intake| intake.evaluate_with(pod, calls))
 }
 
 /// The same with its record.
-pub fn explain(intake: &mut Intake, pod: PodId) -> Attempt {
+pub fn explain(intake: &mut Intake, calls: &mut Calls, pod: PodId) -> Attempt {
     let mut record = DecisionRecord::default();
     with_room(intake, |intake| {
-        let (decision, explained) = intake.explain(pod, Detail::Full);
+        let (decision, explained) = intake.explain_with(pod, Detail::Full, calls);
         record = explained;
         decision
     });

@@ -82,22 +82,56 @@ def test_a_seed_draws_the_same_pods_again():
     assert episodes[0] == episodes[1] != episodes[2] != episodes[3] != episodes[0]
 
 
-def test_many_clusters_step_in_one_call():
-    def draw(random: np.random.Generator):
-        return [pod(f"p{at}", f"{random.integers(1, 900)}m") for at in range(random.integers(2, 5))]
+def drawn(random: np.random.Generator):
+    return [pod(f"p{at}", f"{random.integers(1, 900)}m") for at in range(random.integers(2, 5))]
 
-    many = gym.VectorPlacementEnv(3, NODES, draw, seed=5, max_nodes=4)
-    single = [gym.PlacementEnv(NODES, draw, max_nodes=4) for _ in range(3)]
+
+def spread(name: str, cpu: str):
+    """A pod that keeps off those like it, on nodes of its own kind."""
+    own = pod(name, cpu, nodeSelector={"kubernetes.io/os": "linux"})
+    own["metadata"]["labels"] = {"app": "web"}
+    term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname"}
+    term = {"podAffinityTerm": term, "weight": 100}
+    anti = {"preferredDuringSchedulingIgnoredDuringExecution": [term]}
+    own["spec"]["affinity"] = {"podAntiAffinity": anti}
+    return own
+
+
+def labelled(name: str, cpu: str):
+    own = node(name, cpu)
+    own["metadata"]["labels"] = {"kubernetes.io/os": "linux", "kubernetes.io/hostname": name}
+    return own
+
+
+MANY = [
+    (NODES, drawn),
+    (NODES, PODS),
+    (
+        [*NODES, *(labelled(f"l{at}", "2") for at in range(70))],
+        [*(spread(f"s{at}", "700m") for at in range(9)), *PODS],
+    ),
+]
+
+
+@pytest.mark.parametrize(("nodes", "pods"), MANY)
+def test_many_clusters_step_in_one_call(nodes, pods):
+    size = len(nodes) + 1
+    many = gym.VectorPlacementEnv(3, nodes, pods, seed=5, max_nodes=size)
+    assert (many.envs == []) == (pods is not drawn)
+    single = [gym.PlacementEnv(nodes, pods, max_nodes=size) for _ in range(3)]
     seen, info = many.reset()
     assert many.observation_space.contains(seen)
     expected = [env.reset(seed=5 + at) for at, env in enumerate(single)]
     over = [False] * 3
     random = np.random.default_rng(0)
-    for _ in range(20):
+    for _ in range(40):
         assert (seen == np.stack([own[0] for own in expected])).all()
         masks = np.stack([own[-1]["action_mask"] for own in expected])
         assert (info["action_mask"] == masks).all()
-        actions = random.integers(0, 4, 3)
+        # Mostly where the pod fits.
+        actions = random.integers(0, size, 3)
+        for at in np.flatnonzero(masks.any(-1) & (random.random(3) < 0.8)):
+            actions[at] = random.choice(np.flatnonzero(masks[at]))
         assert many.action_space.contains(actions)
         seen, rewards, ended, cut, info = many.step(actions)
         for at, env in enumerate(single):
@@ -109,6 +143,24 @@ def test_many_clusters_step_in_one_call():
                 wanted = expected[at][1:3]
             assert (rewards[at], ended[at], cut[at]) == (*wanted, False)
             over[at] = wanted[1]
+
+
+def test_many_clusters_check_their_arguments():
+    many = gym.VectorPlacementEnv(2, NODES, PODS)
+    many.reset()
+    for actions in ([0], [0, 3], [-1, 0], [0, 0, 0]):
+        with pytest.raises(ValueError, match="actions: expected 2 of 0 to 2"):
+            many.step(np.array(actions))
+    # A pod that has its node already does not wait for one.
+    bound = [pod("a", "1"), pod("b", "1", nodeName="n1")]
+    assert len(gym.VectorPlacementEnv(2, NODES, bound).envs) == 2
+    scheduler = berth.Scheduler()
+    scheduler.load(NODES)
+    clusters = berth._berth.Clusters
+    with pytest.raises(berth.NotFoundError, match="nobody"):
+        clusters(scheduler, ["nobody"], 1, 3)
+    with pytest.raises(ValueError, match="size"):
+        clusters(scheduler, [], 1, 2)
 
 
 def test_nodes_and_pods_may_be_frames():
