@@ -158,6 +158,8 @@ impl World {
                 if record.volumes.is_empty() {
                     self.bound(pod, BindOutcome::Bound);
                 } else {
+                    let node = record.node.clone().unwrap_or_default();
+                    self.nominate(pod, &node)?;
                     self.intake.wait_for_volumes(pod);
                 }
             }
