@@ -279,6 +279,26 @@
 #define BERTH_VICTIM_IN_MEMORY 3
 
 /**
+ * All claims are bound, or none had to be.
+ */
+#define BERTH_VOLUMES_BOUND 1
+
+/**
+ * Some are not yet: ask again when objects have changed, or a second has passed.
+ */
+#define BERTH_VOLUMES_PENDING 2
+
+/**
+ * They will not be: `berth_bound` with BERTH_BIND_FAILED follows.
+ */
+#define BERTH_VOLUMES_FAILED 3
+
+/**
+ * The profile's `bindTimeoutSeconds` are over: as BERTH_VOLUMES_FAILED.
+ */
+#define BERTH_VOLUMES_TIMED_OUT 4
+
+/**
  * How a call ended. Numbers are never used again for something else.
  */
 typedef enum {
@@ -1721,6 +1741,71 @@ berth_result_t berth_victims(berth_scheduler_t *scheduler,
  * PANIC.
  */
 berth_result_t berth_preemption_failed(berth_scheduler_t *scheduler, berth_pod_id_t pod);
+
+/**
+ * The claims that have to be bound before a pod that was placed can be, as JSON:
+ * `[{"claim":"NAMESPACE/NAME","volume":"NAME"},{"claim":"NAMESPACE/NAME","provisioned":true}]`, in the
+ * order of the calls to the API server. For the first kind the caller sets the volume's
+ * `spec.claimRef` to the claim; for the second the claim's annotation
+ * `volume.kubernetes.io/selected-node` to the pod's node, and the volume's name is there once the claim
+ * is bound. Then it tells the changes that it hears of, until `berth_volumes_bound` says that all are
+ * bound. In a simulation `berth_bind_volumes` does all that.
+ *
+ * @param buffer         the caller's, for UTF-8 without a terminator; NULL with length 0 to ask
+ *                       for the length
+ * @param out_length     bytes of the text, written also with BERTH_RESULT_SMALL_BUFFER
+ *
+ * One thread at a time. BERTH_RESULT_NULL_POINTER, BAD_POINTER, BAD_VALUE (no pod has the id),
+ * SMALL_BUFFER, BAD_HANDLE, BUSY, PANIC.
+ */
+berth_result_t berth_volumes_json(berth_scheduler_t *scheduler,
+                                  berth_pod_id_t pod,
+                                  char *buffer,
+                                  size_t buffer_length,
+                                  size_t *out_length);
+
+/**
+ * How far the claims of a placed pod are, by the objects that were told.
+ *
+ * @param now_ns         nanoseconds since 1970, for the timeout
+ * @param out_progress   one of BERTH_VOLUMES_
+ *
+ * One thread at a time. BERTH_RESULT_NULL_POINTER, BAD_POINTER, BAD_VALUE (no pod has the id),
+ * BAD_HANDLE, BUSY, PANIC.
+ */
+berth_result_t berth_volumes_bound(berth_scheduler_t *scheduler,
+                                   berth_pod_id_t pod,
+                                   uint64_t now_ns,
+                                   int32_t *out_progress);
+
+/**
+ * For a simulation: binds the claims of a placed pod at once, as scheduler, volume controllers and
+ * provisioners do together. `berth_bound` follows.
+ *
+ * A provisioned volume is called `dyn-NAMESPACE-CLAIM`; it is of the claim's class, size and access
+ * modes, and in the zone of the pod's node by label and required node affinity if that has the label
+ * `topology.kubernetes.io/zone`.
+ *
+ * @param out_count      claims that are bound now for the pod; may be NULL
+ *
+ * One thread at a time. BERTH_RESULT_NULL_POINTER, BAD_POINTER, BAD_VALUE (no pod has the id),
+ * CAPACITY (what was bound stays bound), BAD_HANDLE, BUSY, PANIC.
+ */
+berth_result_t berth_bind_volumes(berth_scheduler_t *scheduler,
+                                  berth_pod_id_t pod,
+                                  uint32_t *out_count);
+
+/**
+ * For a simulation: binds the claims that no pod has to wait for, as the volume controllers do. They
+ * are those without a `status.phase`, which no API server has seen yet: of classes that bind at once,
+ * those that name a volume, and those that a volume is kept for. Each gets the smallest volume that
+ * fits, or one is provisioned. `berth_load_json` does it by itself; this is for what came by
+ * `berth_apply_json`.
+ *
+ * One thread at a time. BERTH_RESULT_NULL_POINTER, CAPACITY (what was bound stays bound), BAD_HANDLE,
+ * BUSY, PANIC.
+ */
+berth_result_t berth_bind_claims(berth_scheduler_t *scheduler);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -265,18 +265,57 @@ fn b19_required_anti_affinity_terms(n: usize) -> Vec<Value> {
     objects
 }
 
+/// What the second hundred of plain pods costs beside these objects.
+fn cost_of_plain_pods(others: &[Value]) -> Option<f64> {
+    let [few, many] = [100, 200].map(|plain| {
+        let mut objects = nodes();
+        objects.extend_from_slice(others);
+        objects.extend((0..plain).map(|i| pod(&format!("plain-{i}"), json!({}))));
+        work(&objects)
+    });
+    Some(many?.saturating_sub(few?) as f64)
+}
+
+#[test]
+fn plain_pods_do_not_pay_for_volumes_of_others() {
+    let Some(alone) = cost_of_plain_pods(&[]) else {
+        return;
+    };
+    let users = (0..100).flat_map(|i| {
+        let name = format!("user-{i}");
+        let size = json!({"storage": "1Gi"});
+        let volume = json!({
+            "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
+            "spec": {
+                "capacity": size, "accessModes": ["ReadWriteOnce"],
+                "claimRef": {"namespace": "default", "name": name, "uid": name},
+                "csi": {"driver": "d", "volumeHandle": name},
+            },
+        });
+        let claim = json!({
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {
+                "name": name, "uid": name,
+                "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
+            },
+            "spec": {
+                "accessModes": ["ReadWriteOnce"], "volumeName": name,
+                "resources": {"requests": size},
+            },
+            "status": {"phase": "Bound"},
+        });
+        let used = json!([{"name": "v", "persistentVolumeClaim": {"claimName": name}}]);
+        let user = pod(&name, json!({"nodeName": "n1", "volumes": used}));
+        [volume, claim, user]
+    });
+    let users: Vec<Value> = users.collect();
+    let beside = cost_of_plain_pods(&users).expect("valgrind is there");
+    println!("100 plain pods: {alone} instructions alone, {beside} beside 100 pods with volumes");
+    assert!(beside <= alone * NEIGHBOUR_MAX, "{alone}, {beside}");
+}
+
 #[test]
 fn b19_plain_pods_do_not_pay_for_required_terms() {
-    // What the second hundred of plain pods costs.
-    let cost_of_plain_pods = |attackers: &[Value]| {
-        let [few, many] = [100, 200].map(|plain| {
-            let mut objects = nodes();
-            objects.extend_from_slice(attackers);
-            objects.extend((0..plain).map(|i| pod(&format!("plain-{i}"), json!({}))));
-            work(&objects)
-        });
-        Some(many?.saturating_sub(few?) as f64)
-    };
     let Some(alone) = cost_of_plain_pods(&[]) else {
         return;
     };

@@ -310,6 +310,30 @@ fn a_pod_that_goes_in_the_middle_of_its_binding_leaves_nothing() {
     }
 }
 
+/// The binding fails, and the state is that of a scheduler that saw neither the pod nor what went.
+#[test]
+fn a_claim_or_volume_that_goes_in_the_middle_of_a_binding_fails_it() {
+    let kept = ("PersistentVolumeClaim", claim("y", json!({})));
+    let going = [
+        ("PersistentVolume", volume("v", json!({}))),
+        ("PersistentVolumeClaim", claim("x", json!({}))),
+    ];
+    let user = using(pod("p", json!({})), &["x"]);
+    for (place, (kind, gone)) in going.iter().enumerate() {
+        let rest = [kept.clone(), going[1 - place].clone()];
+        let never = cluster(&rest).scheduler.state_hash();
+        let mut replay = cluster(&[&rest[..], &going[place..=place]].concat());
+        let (id, _) = crate::place(&mut replay, &user);
+        assert_eq!(actions(&replay, id), ["v to x"]);
+        replay.apply(Change::Deleted, &object(kind, gone));
+        let progress = replay.scheduler.volumes_bound(id, START);
+        assert_eq!(progress, VolumesBound::Failed, "{kind}");
+        assert!(replay.scheduler.bound(id, BindOutcome::Failed, START));
+        replay.remove_pod(&user);
+        assert_eq!(replay.scheduler.state_hash(), never, "{kind}");
+    }
+}
+
 #[test]
 fn a_pod_is_bound_once_its_volumes_are_and_not_later_than_its_timeout() {
     let mut replay = cluster(&[("PersistentVolumeClaim", claim("x", json!({})))]);

@@ -6,8 +6,8 @@
 //! anew in the size of its first load.
 
 mod batch;
+mod binding;
 mod change;
-mod controller;
 mod error;
 mod fork;
 mod growth;
@@ -17,7 +17,6 @@ mod saved;
 mod size;
 
 pub use change::{Applied, ObjectId};
-pub use controller::VolumeController;
 pub use error::{Fault, IntakeError};
 pub use load::{Loaded, MADE_PODS_MAX};
 #[cfg(feature = "state-file")]
@@ -74,6 +73,9 @@ pub struct Intake {
     spacing: u64,
     /// Whether a full table is built anew, which takes the feature `state-file`.
     grows: bool,
+    /// Whether claims are bound after each change that concerns them.
+    simulates: bool,
+    waiting: binding::Waiting,
 }
 
 impl Intake {
@@ -130,6 +132,8 @@ impl Intake {
             saved: fork::Saved::NONE,
             spacing: 0,
             grows: false,
+            simulates: false,
+            waiting: binding::Waiting::new(),
         }
     }
 

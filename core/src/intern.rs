@@ -295,10 +295,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Overwrites the text at `at` with the one that `word` refers to.
-    pub(crate) fn replace_text(&mut self, texts: &mut Texts, at: usize, word: Word) {
-        if let (Some(text), Some(old)) = (word_text(word), self.words.at_mut(at)) {
-            texts.retain(text);
+    /// Overwrites the word at `at`; texts that the two refer to are held and released.
+    pub(crate) fn replace(&mut self, texts: &mut Texts, at: usize, word: Word) {
+        if let Some(old) = self.words.at_mut(at) {
+            retain_texts(&[word], texts);
             release_texts(&[core::mem::replace(old, word)], texts);
         }
     }

@@ -7,7 +7,6 @@
 //! [`validate`], [`defaults`] (with admission), [`expand`] (the workloads' controllers); and
 //! [`input`], which puts them together.
 
-pub mod bind;
 pub mod config;
 pub mod decode;
 pub mod defaults;

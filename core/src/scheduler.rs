@@ -4,6 +4,7 @@
 mod batching;
 mod binding;
 mod change;
+mod controllers;
 mod fork;
 mod hooks;
 mod lookup;

@@ -7,6 +7,7 @@
 //! names a volume.
 
 mod assume;
+mod bound;
 pub(crate) mod item;
 pub(crate) mod migration;
 pub(crate) mod record;
@@ -23,10 +24,11 @@ use crate::capacity::{Capacities, CapacityExceeded, bytes_of, records_bytes, sum
 use crate::cluster::count::Counts;
 use crate::cluster::object_table::{Key, ObjectTable};
 use crate::fixed_vec::FixedVec;
-use crate::intern::{Records, Texts, Word, Writer};
+use crate::intern::{Records, Texts, Word, Writer, word_text};
 use crate::object::Object;
 use crate::scheduler::ApplyError;
 use crate::selector;
+use crate::table::Count;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -98,6 +100,10 @@ pub(crate) struct Volumes {
     use_counts: Counts,
     /// By use: pods on nodes that name it.
     use_totals: Vec<u32>,
+    /// Claims that are not bound and that no API server has seen.
+    open_claims: u32,
+    /// Name of the class of claims that name none; 0: there is none.
+    default_class: Word,
 }
 
 impl Volumes {
@@ -119,6 +125,8 @@ impl Volumes {
             ),
             use_counts: Counts::new("volume_use_counts", owners, c.volume_use_counts),
             use_totals: vec![0; c.volume_uses as usize],
+            open_claims: 0,
+            default_class: 0,
         }
     }
 
@@ -182,22 +190,76 @@ impl Volumes {
         let changes = changes(kind, old, writer.words());
         // The same object once more tells nothing; any other is newer than what was assumed.
         let is_other = old.is_some_and(|old| old != writer.words());
+        let is_open = kind == VolumeKind::Claim && record::is_open_claim(writer.words());
+        let was_open = key.is_some_and(|key| self.is_open_claim(key));
         let namespace = kind.is_namespaced().then_some(metadata.namespace.as_str());
         self.table
             .set(kind as Word, namespace, &metadata.name, writer, texts)?;
         if let Some(key) = key.filter(|_| is_other) {
             self.assumed.remove(key, texts);
         }
+        self.count_open(was_open, is_open);
+        self.find_default_class(kind as Word, texts);
         Ok(changes)
     }
 
     /// Takes an object out; whether it was there.
     pub(crate) fn remove(&mut self, key: Key, texts: &mut Texts) -> bool {
+        let was_open = self.is_open_claim(key);
         let removed = self.table.remove(key, texts);
         if removed {
             self.assumed.remove(key, texts);
+            self.count_open(was_open, false);
+            let [kind, ..] = key;
+            self.find_default_class(kind, texts);
         }
         removed
+    }
+
+    fn is_open_claim(&self, key: Key) -> bool {
+        let [kind, ..] = key;
+        let record = self
+            .table
+            .get(key)
+            .filter(|_| kind == VolumeKind::Claim as Word);
+        record.is_some_and(record::is_open_claim)
+    }
+
+    fn count_open(&mut self, was: bool, is: bool) {
+        match (was, is) {
+            (false, true) => self.open_claims.count_up(),
+            (true, false) => self.open_claims.count_down(),
+            _ => {}
+        }
+    }
+
+    /// Looks for the class of claims that name none, if an object of this kind can be it.
+    fn find_default_class(&mut self, kind: Word, texts: &Texts) {
+        if kind != VolumeKind::Class as Word {
+            return;
+        }
+        let classes = self.table.of_kind(kind);
+        let defaults = classes.filter_map(|(place, words)| {
+            let [.., name] = self.table.key(place);
+            Some((StorageClassView::read(words)?.default_since?, name))
+        });
+        let text = |name| word_text(name).map(|text| texts.text(text));
+        let first = defaults.max_by(|(one, a), (other, b)| {
+            let by_age = one.cmp(other);
+            by_age.then_with(|| text(*b).cmp(&text(*a)))
+        });
+        self.default_class = first.map_or(0, |(_, name)| name);
+    }
+
+    /// Name of the class of claims that name none, and since when it is.
+    pub(crate) fn default_class(&self) -> Option<(Word, i64)> {
+        let since = self.class(self.default_class)?.default_since?;
+        Some((self.default_class, since))
+    }
+
+    /// Whether a claim is there that is not bound and that no API server has seen.
+    pub(crate) const fn has_open_claims(&self) -> bool {
+        self.open_claims > 0
     }
 
     /// A claim by the words of its namespace and name, as the API server has it.

@@ -86,6 +86,7 @@ impl Loaded {
         for object in &self.objects {
             intake.put(intake.change_of(object), object.clone())?;
         }
+        intake.bind_claims()?;
         Ok(intake)
     }
 
@@ -157,18 +158,19 @@ fn prepare_input(
     if names.is_empty() {
         names.push(DEFAULT_SCHEDULER_NAME);
     }
+    let scheduler = state.map(|state| state.intake.scheduler());
+    let storage_class = scheduler.and_then(Scheduler::default_class);
     let options = InputOptions {
         scheduler_names: &names,
         made_pods_max: MADE_PODS_MAX,
+        storage_class: storage_class.as_ref(),
     };
     let mut objects = std::mem::take(&mut input.objects);
     let written: BTreeSet<String> = objects.iter().filter_map(namespace_of).collect();
     let known = state.map_or_else(Vec::new, |state| state.completing(&objects));
     let has = |object: &Object| known.contains(object);
-    let has_namespace = |name: &str| {
-        let scheduler = state.map(|state| state.intake.scheduler());
-        scheduler.is_some_and(|scheduler| scheduler.has_namespace(name))
-    };
+    let has_namespace =
+        |name: &str| scheduler.is_some_and(|scheduler| scheduler.has_namespace(name));
     objects.extend(known.iter().cloned());
     let mut prepared = prepare(objects, &options);
     // What the state has is not put in again, nor is a namespace of it implied.

@@ -11,9 +11,9 @@ use crate::room::decided;
 use crate::state::{self, State};
 use crate::stopwatch::Stopwatch;
 use crate::world::{Customs, World};
-use berth_core::intake::{Intake, VolumeController};
+use berth_core::intake::Intake;
 use berth_core::object::config::KubeSchedulerConfiguration;
-use berth_core::{Capacities, Change, Options};
+use berth_core::{Capacities, Options};
 use collector::Collector;
 use std::process::ExitCode;
 
@@ -62,10 +62,6 @@ fn by_file(args: &SimulateArgs) -> Outcome {
     let mut intake = loaded.build(args.rules.options())?;
     stopwatch.stage(|timing| &mut timing.build);
 
-    let mut controller = VolumeController::default();
-    for object in &loaded.objects {
-        controller.hear(Change::Added, object);
-    }
     let mut placements = Placements::begin(args.output.output, Output::stdout())?;
     for (place, pod) in loaded.pending.iter().enumerate() {
         let Some(pod) = pod.find(intake.scheduler()) else {
@@ -73,11 +69,7 @@ fn by_file(args: &SimulateArgs) -> Outcome {
         };
         let decision = decided(&mut intake, |intake| intake.scheduler_mut().schedule(pod))?;
         let mut record = intake.scheduler().record(&decision, args.detail());
-        let (changes, bound) = controller.bind(intake.scheduler().volume_actions(pod));
-        record.volumes = bound;
-        for (change, object) in &changes {
-            intake.put(*change, object.clone())?;
-        }
+        record.volumes = intake.bind_volumes(pod)?;
         placements.decision(place, record)?;
     }
     stopwatch.stage(|timing| &mut timing.decide);

@@ -23,13 +23,11 @@ pub use timeline::{Course, Sample, Waits};
 
 use crate::failure::Failure;
 use crate::room::grow;
-use berth_core::intake::{Intake, VolumeController};
+use berth_core::intake::Intake;
 use berth_core::object::{Object, Pod};
-use berth_core::{
-    ApplyError, BindOutcome, Change, Decision, DecisionRecord, Detail, QueuePart, Scheduler,
-};
+use berth_core::{ApplyError, Change, Decision, DecisionRecord, Detail, QueuePart, Scheduler};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::io;
 
 /// 2000-01-01T00:00:00Z, in nanoseconds since 1970.
@@ -87,9 +85,6 @@ pub struct World<O> {
     arrivals: u64,
     /// Changes after which a pod that failed may fit.
     changes: u64,
-    controller: VolumeController,
-    /// Pods that wait for their volumes, in the order of their attempts.
-    binding: VecDeque<volumes::Binding>,
     timeline: Timeline,
     /// What steps named that is not there.
     pub absent: u64,
@@ -116,6 +111,7 @@ impl<O: Observer> World<O> {
     pub fn new(mut intake: Intake, customs: Customs, observer: O) -> Self {
         let start = START.max(intake.scheduler().now());
         intake.scheduler_mut().advance(start);
+        intake.set_simulating(true);
         Self {
             intake,
             customs,
@@ -128,28 +124,17 @@ impl<O: Observer> World<O> {
             ends: BinaryHeap::new(),
             arrivals: 0,
             changes: 0,
-            controller: VolumeController::default(),
-            binding: VecDeque::new(),
             timeline: Timeline::default(),
             absent: 0,
             notes: BTreeSet::new(),
         }
     }
 
-    /// Takes the pods on that the intake has: bindings under way end well, as binding takes no time.
+    /// Takes the pods on that the intake has: bindings under way end well.
     pub fn resume(&mut self) -> Result<(), Failure> {
-        let now = self.now();
+        self.intake.end_bindings()?;
         for id in self.intake.arrived() {
-            let scheduler = self.intake.scheduler_mut();
-            scheduler.allow(id);
-            // Claims are bound by the controllers, which begin anew: such a pod is tried again.
-            let outcome = match scheduler.volume_actions(id).next() {
-                Some(_) => BindOutcome::Failed,
-                None => BindOutcome::Bound,
-            };
-            scheduler.pre_bound(id);
-            scheduler.bound(id, outcome, now);
-            scheduler.seen_bound(id);
+            let scheduler = self.intake.scheduler();
             let (namespace, name) = scheduler.pod_name(id);
             let name = (namespace.to_owned(), name.to_owned());
             let node = scheduler.node_of(id).map(|node| scheduler.node(node).name);
@@ -189,9 +174,11 @@ impl<O: Observer> World<O> {
         self.notes.iter().map(String::as_str)
     }
 
-    /// Takes in objects that are prepared; one that is there already changes. Pods come a millisecond apart, as the queue keeps no order
-    /// among those of the same time.
+    /// Takes in objects that are prepared; one that is there already changes. Pods come a millisecond
+    /// apart, as the queue keeps no order among those of the same time. The volume controllers see the
+    /// whole.
     pub fn load(&mut self, objects: &[Object]) -> Result<(), Failure> {
+        self.intake.set_simulating(false);
         for object in objects {
             match object {
                 Object::Pod(pod) => {
@@ -210,7 +197,8 @@ impl<O: Observer> World<O> {
                 }
             }
         }
-        Ok(())
+        self.intake.set_simulating(true);
+        Ok(self.intake.bind_claims()?)
     }
 
     /// Tells of the pods that wait, in the order in which they came.
@@ -241,9 +229,9 @@ impl<O: Observer> World<O> {
 
     /// The clock moves to `ms`; pods whose volumes are bound by then are bound at their time.
     fn pass_to(&mut self, ms: u64) -> Result<(), Failure> {
-        while let Some(next) = self.binding.pop_front_if(|next| next.due <= ms) {
-            self.set_clock(next.due);
-            self.end_binding(&next)?;
+        while let Some(due) = self.next_binding().filter(|due| *due <= ms) {
+            self.set_clock(due);
+            self.end_binding()?;
         }
         self.set_clock(ms);
         Ok(())
@@ -306,8 +294,8 @@ impl<O: Observer> World<O> {
             let backoff = self.backoff_may_help();
             let timer = self.scheduler().next_timer().filter(|_| backoff);
             let timer = timer.map(|timer| self.ms_of(timer));
-            let binding = self.binding.front().map(|next| next.due);
-            let times = timer.into_iter().chain(self.next_end()).chain(binding);
+            let times = timer.into_iter().chain(self.next_end());
+            let times = times.chain(self.next_binding());
             let Some(next) = times.min() else {
                 return Ok(());
             };
@@ -361,8 +349,8 @@ impl<O: Observer> World<O> {
 
     /// Tells the scheduler of an object.
     fn take(&mut self, change: Change, object: &Object) -> Result<(), Failure> {
-        self.controller.hear(change, object);
-        self.intake.put(change, object.clone())?;
+        let applied = self.intake.put(change, object.clone())?;
+        self.notes.extend(applied.notes);
         Ok(())
     }
 

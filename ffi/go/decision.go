@@ -186,6 +186,7 @@ type Record struct {
 	Message       string              `json:"message,omitempty"`
 	NominatedNode string              `json:"nominatedNode,omitempty"`
 	Victims       []string            `json:"victims,omitempty"`
+	Volumes       []BoundClaim        `json:"volumes,omitempty"`
 }
 
 // NodeScore is a feasible node's scores: normalised times weight, by plugin.

@@ -14,7 +14,7 @@
 //! - a handle may be used by any thread, by one at a time: a second one gets `BERTH_RESULT_BUSY`.
 //!
 //! In the order of use: `scheduler` (a handle's life), `object` (objects in), `decision` (answers
-//! out), `state` (what the cluster is). `pointer` has all unsafe code, `boundary` stops panics and
+//! out), `volume` (their claims), `state` (what the cluster is). `pointer` has all unsafe code, `boundary` stops panics and
 //! finds handles, `result` has the results, `text` the parsers.
 
 // Names are C's.
@@ -40,6 +40,7 @@ mod room;
 mod scheduler;
 mod state;
 mod turn;
+mod volume;
 
 pub use boundary::berth_scheduler_t;
 pub use callback::{
@@ -59,3 +60,4 @@ pub use scheduler::*;
 pub use state::*;
 pub use text::berth_string_t;
 pub use turn::*;
+pub use volume::*;

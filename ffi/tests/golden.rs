@@ -1,12 +1,13 @@
 //! kube-scheduler's verdicts, replayed through the exported functions: the record of each pod
-//! before it is placed, bits and scores against the record, and where it is then placed.
+//! before it is placed, bits and scores against the record, where it is then placed, and the claims that
+//! are bound for it.
 //!
 //! What goes in differs from what the golden scheduler got only as `cluster_list` says.
 
 use berth::*;
 use berth_test_support::answer::Answer;
 use berth_test_support::cluster_list::{ClusterList, cluster_list};
-use berth_test_support::golden::{Scenario, scenarios};
+use berth_test_support::golden::{BoundClaim, Scenario, scenarios};
 use berth_test_support::tally::Tally;
 use std::collections::BTreeMap;
 use std::ffi::c_char;
@@ -134,6 +135,20 @@ impl Handle {
         (decision.node != BERTH_ID_NONE).then(|| self.node_name(decision.node))
     }
 
+    /// Binds the claims of a placed pod.
+    fn bind_volumes(&self, pod: berth_pod_id_t) -> Vec<BoundClaim> {
+        let mut count = u32::MAX;
+        // SAFETY: as above.
+        self.done(unsafe { berth_bind_volumes(self.0, pod, &raw mut count) });
+        let json = text(|buffer, length, out| {
+            // SAFETY: as above.
+            self.done(unsafe { berth_volumes_json(self.0, pod, buffer, length, out) });
+        });
+        let bound: Vec<BoundClaim> = serde_json::from_str(&json).expect("claims");
+        assert_eq!(bound.len(), count as usize);
+        bound
+    }
+
     fn state_hash(&self) -> u64 {
         let mut hash = 0;
         // SAFETY: as above.
@@ -219,11 +234,12 @@ fn replay_one(scenario: &Scenario, list: &ClusterList, handle: &Handle, tally: &
             continue;
         };
         let before = handle.state_hash();
-        let answer = handle.explain(pod);
-        let mut differences = answer.differences(verdict);
-        differences += &compare_evaluation(handle, pod, &answer);
+        let mut answer = handle.explain(pod);
+        let evaluation = compare_evaluation(handle, pod, &answer);
         assert_eq!(handle.state_hash(), before, "a question changed the state");
         let placed = handle.schedule(pod);
+        answer.volumes = Some(handle.bind_volumes(pod));
+        let mut differences = answer.differences(verdict) + &evaluation;
         if placed != verdict.chosen {
             writeln!(differences, "    placed: {placed:?}").expect("write to text");
         }
@@ -264,6 +280,11 @@ fn random_config() {
 #[test]
 fn random_resources() {
     replay("random-resources", 1265);
+}
+
+#[test]
+fn random_volumes() {
+    replay("random-volumes", 1295);
 }
 
 #[test]

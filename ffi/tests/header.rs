@@ -92,7 +92,7 @@ fn header(folder: &Path) -> String {
 }
 
 /// The groups of the reference, each by functions of it.
-const GROUPS: [(&str, &[&str]); 9] = [
+const GROUPS: [(&str, &[&str]); 10] = [
     (
         "A handle's life",
         &["abi", "capacities", "memory", "scheduler", "last"],
@@ -101,6 +101,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
     ("Objects as structs", &["node", "class", "pod"]),
     ("Decide", &["evaluate", "schedule"]),
     ("The loop", &["bound", "advance", "victims", "preemption"]),
+    ("Volumes", &["volumes", "bind"]),
     ("Why", &["explain"]),
     ("What-if", &["fork", "rollback", "commit"]),
     ("State", &["state"]),

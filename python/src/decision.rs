@@ -4,10 +4,11 @@ use crate::scheduler::seconds;
 use crate::table::escaped;
 use crate::tables::result;
 use crate::world::{Attempt, World};
-use berth_core::DecisionRecord;
+use berth_core::{BoundClaim, DecisionRecord};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use serde::Serialize;
 use serde_json::Value;
 use std::fmt::{self, Write};
 use std::sync::Arc;
@@ -36,9 +37,18 @@ impl Decision {
     }
 
     fn value(&self) -> PyResult<Value> {
-        let value = serde_json::to_value(self.record());
-        value.map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        value(self.record())
     }
+}
+
+fn value(made: &impl Serialize) -> PyResult<Value> {
+    let value = serde_json::to_value(made);
+    value.map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
+/// Claims as a list of dicts.
+pub fn claims<'py>(py: Python<'py>, claims: &[BoundClaim]) -> PyResult<Bound<'py, PyAny>> {
+    to_python(py, &value(&claims)?)
 }
 
 #[pymethods]
@@ -83,6 +93,13 @@ impl Decision {
     #[getter]
     fn victims(&self) -> &[String] {
         &self.record().victims
+    }
+
+    /// Claims that are bound for the pod: {"claim": "NAMESPACE/NAME", "volume": NAME}, with
+    /// "provisioned": True where the volume is made for it.
+    #[getter]
+    fn volumes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        claims(py, &self.record().volumes)
     }
 
     /// When it was, in virtual seconds.

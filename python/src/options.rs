@@ -1,7 +1,7 @@
 //! The words that name a choice.
 
 use berth_core::intake::Size;
-use berth_core::{BindOutcome, Change, Detail, Fidelity, NodeSearch, Ties};
+use berth_core::{BindOutcome, Change, Detail, Fidelity, NodeSearch, Ties, VolumesBound};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -50,6 +50,16 @@ pub fn change(word: &str) -> PyResult<Change> {
 
 pub fn detail(word: &str) -> PyResult<Detail> {
     choice("detail", word, &DETAILS)
+}
+
+/// The word of how far claims are.
+pub const fn progress(volumes: VolumesBound) -> &'static str {
+    match volumes {
+        VolumesBound::Yes => "bound",
+        VolumesBound::NotYet => "pending",
+        VolumesBound::Failed => "failed",
+        VolumesBound::TimedOut => "timed out",
+    }
 }
 
 pub fn outcome(word: &str) -> PyResult<BindOutcome> {

@@ -1,6 +1,6 @@
 //! The class `Scheduler`.
 
-use crate::decision::{Decision, Summary};
+use crate::decision::{Decision, Summary, claims};
 use crate::error::{Failure, warn};
 use crate::evaluation::{Columns, Evaluation};
 use crate::fork::{Fork, Session};
@@ -216,10 +216,11 @@ impl Scheduler {
     /// came. None when no pod can be tried now: none waits, or those that do back off or wait for an
     /// event.
     ///
-    /// The pod is bound to its node at once, and victims are deleted. With bind=False it is only
-    /// counted there until `bound` says what became of its binding; with evict=False you delete the
-    /// victims, by apply(.., "DELETED"). `detail`: how much the decision carries, "none", "reasons"
-    /// or "full" (with all scores).
+    /// The pod is bound to its node at once, or after a second if claims have to be bound for it, and
+    /// victims are deleted. With bind=False it is only counted there until `bound` says what became of
+    /// its binding, and `volumes` are yours; with evict=False you delete the victims, by
+    /// apply(.., "DELETED"). `detail`: how much the decision carries, "none", "reasons" or "full"
+    /// (with all scores).
     #[pyo3(signature = (*, bind=true, evict=true, detail="reasons"))]
     fn schedule_one(
         &self,
@@ -277,6 +278,44 @@ impl Scheduler {
             let pod = world.find(&name)?;
             Ok(world.bound(pod, outcome))
         })
+    }
+
+    /// The claims that have to be bound before a pod that `schedule_one(bind=False)` placed can be, in the
+    /// order of the writes: {"claim": "NAMESPACE/NAME", "volume": NAME} for a volume that gets the claim
+    /// as its claimRef, {"claim": "NAMESPACE/NAME", "provisioned": True} for a claim that gets the node as
+    /// its annotation volume.kubernetes.io/selected-node; the volume's name is there once it is bound.
+    /// Apply what then changes, and ask `volumes_bound`; or let `bind_volumes` do it.
+    fn volumes<'py>(&self, pod: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let name = pod_name(pod)?.unwrap_or_default();
+        let volumes: Vec<_> = self.with(pod.py(), |world| {
+            let pod = world.find(&name)?;
+            Ok(world.scheduler().volumes_of(pod).collect())
+        })?;
+        claims(pod.py(), &volumes)
+    }
+
+    /// How far these claims are: "bound", "pending", "failed" or "timed out"; after the last two say
+    /// `bound(pod, "failed")`.
+    fn volumes_bound(&self, pod: &Bound<'_, PyAny>) -> PyResult<&'static str> {
+        let name = pod_name(pod)?.unwrap_or_default();
+        self.with(pod.py(), |world| {
+            let pod = world.find(&name)?;
+            let scheduler = world.scheduler();
+            Ok(options::progress(
+                scheduler.volumes_bound(pod, scheduler.now()),
+            ))
+        })
+    }
+
+    /// Binds these claims at once, as kube-scheduler, the volume controllers and a provisioner do
+    /// together, and returns them as `volumes` does.
+    fn bind_volumes<'py>(&self, pod: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let name = pod_name(pod)?.unwrap_or_default();
+        let volumes = self.with(pod.py(), |world| {
+            let pod = world.find(&name)?;
+            world.bind_volumes(pod)
+        })?;
+        claims(pod.py(), &volumes)
     }
 
     /// Binds a waiting pod to a node of your choice, whatever the plugins would say of it. False if

@@ -2,8 +2,8 @@
 //!
 //! The stage before is `input`, the one after are `decision`, `evaluation` and `table`. The clock
 //! begins at [`START`] and moves a millisecond before each pod that comes and after each attempt, as
-//! that of `berth simulate`; otherwise it moves when the user says so. Binding takes no time, and
-//! evicted pods are gone at once.
+//! that of `berth simulate`; otherwise it moves when the user says so. Binding takes no time but for
+//! volumes, which take a second, and evicted pods are gone at once.
 
 use crate::error::Failure;
 use crate::evaluation::Nodes;
@@ -14,8 +14,8 @@ use berth_core::object::config::KubeSchedulerConfiguration;
 use berth_core::object::decode::Decoded;
 use berth_core::object::{Object, Pod};
 use berth_core::{
-    AttemptError, BindOutcome, CapacityExceeded, Change, Decision, DecisionRecord, Detail,
-    Nomination, Options, Outcome, QueuePart, Scheduler, VictimKind,
+    AttemptError, BindOutcome, BoundClaim, CapacityExceeded, Change, Decision, DecisionRecord,
+    Detail, Nomination, Options, Outcome, QueuePart, Scheduler, VictimKind,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -71,6 +71,7 @@ impl World {
     ) -> Result<Self, Failure> {
         let mut intake = Intake::new(config, options, size)?;
         intake.set_spacing(MILLISECOND);
+        intake.set_simulating(true);
         intake.set_growing(grows);
         intake.scheduler_mut().advance(START);
         Ok(Self {
@@ -103,8 +104,18 @@ impl World {
 
     /// Lets nanoseconds pass.
     pub fn advance(&mut self, nanoseconds: u64) {
-        let now = self.scheduler().now().saturating_add(nanoseconds);
-        self.intake.scheduler_mut().advance(now);
+        self.set_clock(self.scheduler().now().saturating_add(nanoseconds));
+    }
+
+    /// The clock moves to `time`; pods whose volumes are bound by then are bound at their time.
+    fn set_clock(&mut self, time: u64) {
+        while let Some(due) = self.intake.next_binding().filter(|due| *due <= time) {
+            self.intake.scheduler_mut().advance(due);
+            if let Some(pod) = self.intake.end_binding() {
+                self.bound(pod, BindOutcome::Bound);
+            }
+        }
+        self.intake.scheduler_mut().advance(time);
     }
 
     pub fn load(&mut self, documents: Vec<Decoded>) -> Result<Loaded, Failure> {
@@ -131,17 +142,9 @@ impl World {
         self.attempts.clear();
         self.tried.clear();
         let scheduler = self.intake.scheduler_mut();
-        let now = scheduler.now().max(START);
-        scheduler.advance(now);
-        for pod in self.intake.arrived() {
-            let scheduler = self.intake.scheduler_mut();
-            scheduler.allow(pod);
-            scheduler.pre_bound(pod);
-            scheduler.bound(pod, BindOutcome::Bound, now);
-            scheduler.seen_bound(pod);
-        }
+        scheduler.advance(scheduler.now().max(START));
         self.changes += 1;
-        Ok(())
+        Ok(self.intake.end_bindings()?)
     }
 
     /// The pod of this name, `NAMESPACE/NAME` or `NAME` in `default`.
@@ -151,14 +154,15 @@ impl World {
         pod.ok_or_else(|| Failure::NoPod(name.to_owned()))
     }
 
-    /// One attempt at a pod that the user picks, without preemption.
+    /// One attempt at a pod that the user picks, without preemption; it is bound at once.
     pub fn schedule(&mut self, pod: PodId, detail: Detail) -> Result<Arc<Attempt>, Failure> {
         let mut calls = self.calls();
         let decision = with_room(&mut self.intake, |intake| {
             intake.scheduler_mut().schedule_with(pod, &mut calls)
         });
-        let record = self.scheduler().record(&decision, detail);
+        let mut record = self.scheduler().record(&decision, detail);
         if let Outcome::Scheduled(_) = decision.outcome {
+            record.volumes = self.bind_volumes(pod)?;
             self.seen_bound(pod);
         }
         let attempt = self.end_attempt(pod, record);
@@ -177,7 +181,14 @@ impl World {
         self.tried.insert(pod, self.changes);
         match decision.outcome {
             Outcome::Scheduled(_) if customs.bind => {
-                self.bound(pod, BindOutcome::Bound);
+                record.volumes = self.bind_volumes(pod)?;
+                if record.volumes.is_empty() {
+                    self.bound(pod, BindOutcome::Bound);
+                } else {
+                    let node = record.node.clone().unwrap_or_default();
+                    self.nominate(pod, &node)?;
+                    self.intake.wait_for_volumes(pod);
+                }
             }
             Outcome::Scheduled(_) => {}
             _ if decision.reason().is_some() => self.fail(&decision, &mut record, customs)?,
@@ -203,10 +214,12 @@ impl World {
                 attempts.extend(self.schedule_one(customs)?);
             }
             let timer = self.scheduler().next_timer();
-            let Some(timer) = timer.filter(|_| wait && self.backoff_may_help()) else {
+            let timer = timer.filter(|_| self.backoff_may_help());
+            let next = timer.into_iter().chain(self.intake.next_binding()).min();
+            let Some(next) = next.filter(|_| wait) else {
                 return Ok(attempts);
             };
-            self.pass_to(timer);
+            self.pass_to(next);
         }
     }
 
@@ -219,20 +232,32 @@ impl World {
     ) -> Result<Vec<Arc<Attempt>>, Failure> {
         let mut attempts = self.schedule_all(false, customs)?;
         let end = START.saturating_add(end);
-        while let Some(timer) = self.scheduler().next_timer().filter(|timer| *timer <= end) {
-            self.pass_to(timer);
+        while let Some(next) = self.next_event().filter(|next| *next <= end) {
+            self.pass_to(next);
             attempts.extend(self.schedule_all(false, customs)?);
         }
-        self.intake.scheduler_mut().advance(end);
+        self.set_clock(end);
         Ok(attempts)
     }
 
-    /// The clock moves to the millisecond in which a timer is due, or to the next one.
-    fn pass_to(&mut self, timer: u64) {
-        let due = timer.max(self.scheduler().now().saturating_add(MILLISECOND));
+    /// When a timer is due, or a pod that waits for its volumes is looked at.
+    fn next_event(&self) -> Option<u64> {
+        let timer = self.scheduler().next_timer().into_iter();
+        timer.chain(self.intake.next_binding()).min()
+    }
+
+    /// The clock moves to the millisecond in which something is due, or to the next one.
+    fn pass_to(&mut self, due: u64) {
+        let due = due.max(self.scheduler().now().saturating_add(MILLISECOND));
         let milliseconds = due.saturating_sub(START).div_ceil(MILLISECOND);
-        let due = START.saturating_add(milliseconds.saturating_mul(MILLISECOND));
-        self.intake.scheduler_mut().advance(due);
+        self.set_clock(START.saturating_add(milliseconds.saturating_mul(MILLISECOND)));
+    }
+
+    /// Binds the claims of a placed pod at once; those that are bound for it.
+    pub fn bind_volumes(&mut self, pod: PodId) -> Result<Vec<BoundClaim>, Failure> {
+        let bound = self.intake.bind_volumes(pod)?;
+        self.changes += bound.len() as u64;
+        Ok(bound)
     }
 
     /// Says what became of a pod's binding; `false` if it is not being bound.

@@ -13,8 +13,54 @@ import berth
 COMMAND = os.environ.get("BERTH_COMMAND")
 
 
+def storage(draw: random.Random, pods: list[dict]) -> list[dict]:
+    """Classes, volumes and claims of some of the pods; an API server has seen none of them."""
+    kinds = {"wait": "WaitForFirstConsumer", "now": "Immediate", "hand": "WaitForFirstConsumer"}
+    made = [
+        {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": {"name": name},
+            "provisioner": "kubernetes.io/no-provisioner" if name == "hand" else "csi.example.com",
+            "volumeBindingMode": mode,
+        }
+        for name, mode in kinds.items()
+    ]
+    made[0]["metadata"]["annotations"] = {"storageclass.kubernetes.io/is-default-class": "true"}
+    for at in range(draw.randint(0, 6)):
+        spec = {
+            "capacity": {"storage": f"{draw.randint(1, 5)}Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": draw.choice(list(kinds)),
+            "csi": {"driver": "csi.example.com", "volumeHandle": f"v{at}"},
+        }
+        if draw.random() < 0.5:
+            zone = {"key": "zone", "operator": "In", "values": [draw.choice("ab")]}
+            terms = [{"matchExpressions": [zone]}]
+            spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
+        made.append({"kind": "PersistentVolume", "metadata": {"name": f"v{at}"}, "spec": spec})
+    for own in pods:
+        if draw.random() > 0.3 or "nodeName" in own["spec"]:
+            continue
+        name = own["metadata"]["name"]
+        spec = {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": f"{draw.randint(1, 5)}Gi"}},
+        }
+        if draw.random() < 0.7:
+            spec["storageClassName"] = draw.choice(list(kinds))
+        if draw.random() < 0.3:
+            volume = {"name": "own", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}
+        else:
+            volume = {"name": "own", "persistentVolumeClaim": {"claimName": name}}
+            claim = {"name": name, "namespace": "web"}
+            made.append({"kind": "PersistentVolumeClaim", "metadata": claim, "spec": spec})
+        own["spec"]["volumes"] = [volume]
+    return [{"apiVersion": "v1", **own} for own in made]
+
+
 def cluster(draw: random.Random) -> list[dict]:
-    """Too many pods of three priorities, some with budgets, in random order."""
+    """Too many pods of three priorities, some with budgets, some with volumes, in random order."""
     nodes = [node(f"n{at}", str(draw.randint(2, 8))) for at in range(draw.randint(2, 9))]
     for own in nodes:
         own["metadata"]["labels"] = {"zone": draw.choice("ab")}
@@ -39,7 +85,7 @@ def cluster(draw: random.Random) -> list[dict]:
         "spec": {"selector": {"matchLabels": {"app": "x"}}, "minAvailable": 1},
         "status": {"disruptionsAllowed": draw.randint(0, 2)},
     }
-    return [*nodes, budget, *pods]
+    return [*nodes, budget, *storage(draw, pods), *pods]
 
 
 def seeded() -> tuple[int, random.Random]:
@@ -79,7 +125,7 @@ def test_tables_that_grow_on_the_way_change_nothing():
 @pytest.mark.skipif(COMMAND is None, reason="run by `cargo test --test python`")
 def test_attempts_are_those_of_the_command(tmp_path):
     seed, draw = seeded()
-    attempts, again, victims = 0, 0, 0
+    attempts, again, victims, volumes = 0, 0, 0, 0
     for case in range(40):
         objects = cluster(draw)
         file = tmp_path / f"{case}.json"
@@ -104,5 +150,6 @@ def test_attempts_are_those_of_the_command(tmp_path):
         attempts += len(decisions)
         again += sum(own.attempt > 1 for own in decisions)
         victims += sum(len(own.victims) for own in decisions)
-    print(f"{attempts} attempts, {again} of them not the first, {victims} victims")
-    assert again > 50 and victims > 50
+        volumes += sum(len(own.volumes) for own in decisions)
+    print(f"{attempts} attempts, {again} not the first, {victims} victims, {volumes} claims")
+    assert again > 50 and victims > 50 and volumes > 50

@@ -24,6 +24,7 @@ SETS = {
     "random-config": 1260,
     "random-resources": 1265,
     "random-resources-huge": 92,
+    "random-volumes": 1295,
 }
 
 
@@ -76,6 +77,8 @@ def test_verdicts_are_those_of_kube_scheduler(name):
             evaluation = scheduler.evaluate(verdict["pod"])
             assert evaluation.node == verdict["chosen"], where
             assert evaluation.feasible.sum() == verdict["feasible"], where
-            assert scheduler.schedule(verdict["pod"]).node == verdict["chosen"], where
+            placed = scheduler.schedule(verdict["pod"])
+            assert placed.node == verdict["chosen"], where
+            assert placed.volumes == verdict["volumes"], where
             compared += 1
     assert compared == SETS[name]

@@ -259,3 +259,147 @@ def test_other_threads_go_on_during_a_long_call():
         turns += 1
     assert turns > 20
     assert (scheduler.pods["state"] == "bound").all()
+
+
+def claimed(mode: str = "WaitForFirstConsumer") -> berth.Scheduler:
+    """A node in a zone, a class, a claim of it, and a pod that uses that."""
+    scheduler = berth.Scheduler()
+    zoned = node("n1", "4")
+    zoned["metadata"]["labels"] = {"topology.kubernetes.io/zone": "z"}
+    user = pod("a", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}])
+    scheduler.load([zoned, storage_class("fast", mode), claim("data"), user])
+    return scheduler
+
+
+def storage_class(name: str, mode: str, **metadata) -> dict:
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": name, **metadata},
+        "provisioner": "csi.example.com",
+        "volumeBindingMode": mode,
+    }
+
+
+def claim(name: str, storage_class: str | None = "fast", **more) -> dict:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    if storage_class is not None:
+        spec["storageClassName"] = storage_class
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": "web"},
+        "spec": spec,
+        **more,
+    }
+
+
+PROVISIONED = [{"claim": "web/data", "volume": "dyn-web-data", "provisioned": True}]
+
+
+def test_a_pod_is_bound_a_second_after_its_claims():
+    scheduler = claimed()
+    decision = scheduler.schedule_one()
+    assert decision.volumes == PROVISIONED
+    assert states(scheduler) == {"a": "binding"}
+    # No time passes but the attempt's own.
+    assert scheduler.schedule_all(wait=False) == []
+    assert states(scheduler) == {"a": "binding"}
+    assert scheduler.schedule_all() == []
+    assert states(scheduler) == {"a": "bound"}
+    assert scheduler.now == pytest.approx(decision.seconds + 1)
+
+
+def test_the_writes_for_claims_can_be_the_user_s():
+    scheduler = claimed()
+    decision = scheduler.schedule_one(bind=False)
+    wanted = [{"claim": "web/data", "provisioned": True}]
+    assert decision.volumes == wanted
+    assert scheduler.volumes("web/a") == wanted
+    assert scheduler.volumes_bound("web/a") == "pending"
+    # What the API server and a provisioner make of it.
+    reference = {"namespace": "web", "name": "data"}
+    scheduler.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": "pvc-1"},
+            "spec": {
+                "capacity": {"storage": "1Gi"},
+                "accessModes": ["ReadWriteOnce"],
+                "storageClassName": "fast",
+                "claimRef": reference,
+                "csi": {"driver": "csi.example.com", "volumeHandle": "1"},
+            },
+        }
+    )
+    bound = claim("data", status={"phase": "Bound"})
+    bound["metadata"]["annotations"] = {
+        "volume.kubernetes.io/selected-node": "n1",
+        "pv.kubernetes.io/bind-completed": "yes",
+    }
+    bound["spec"]["volumeName"] = "pvc-1"
+    scheduler.apply(bound, "MODIFIED")
+    assert scheduler.volumes_bound("web/a") == "bound"
+    assert scheduler.bound("web/a")
+    assert states(scheduler) == {"a": "bound"}
+
+
+def test_the_controllers_can_be_played_between_the_writes_and_the_binding():
+    scheduler = claimed()
+    scheduler.schedule_one(bind=False)
+    with scheduler.fork():
+        assert scheduler.bind_volumes("web/a") == PROVISIONED
+        assert scheduler.volumes_bound("web/a") == "bound"
+    assert scheduler.volumes_bound("web/a") == "pending"
+    assert scheduler.bind_volumes("web/a") == PROVISIONED
+    # They are no longer asked for.
+    assert scheduler.bind_volumes("web/a") == PROVISIONED
+    assert scheduler.bound("web/a")
+    assert scheduler.volumes("web/a") == []
+
+
+def test_a_claim_that_binds_at_once_does_so_unless_a_cluster_has_seen_it():
+    scheduler = claimed("Immediate")
+    assert scheduler.schedule_one().volumes == []
+    assert states(scheduler) == {"a": "bound"}
+    for status, result in ((None, "scheduled"), ("Pending", "unschedulable")):
+        scheduler = berth.Scheduler()
+        scheduler.load([node("n1"), storage_class("fast", "Immediate")])
+        scheduler.apply(claim("data", **({"status": {"phase": status}} if status else {})))
+        volume = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
+        scheduler.apply(pod("a", volumes=[volume]))
+        assert scheduler.schedule_one().result == result
+
+
+def test_a_claim_without_a_class_gets_the_newest_default_one():
+    mark = {"storageclass.kubernetes.io/is-default-class": "true"}
+    scheduler = berth.Scheduler()
+    for name, year in (("old", 2001), ("new", 2003), ("newer-but-no-default", 2004)):
+        scheduler.apply(
+            storage_class(
+                name,
+                "WaitForFirstConsumer" if name == "new" else "Immediate",
+                annotations={} if "no-default" in name else mark,
+                creationTimestamp=f"{year}-01-01T00:00:00Z",
+            )
+        )
+    scheduler.apply(node("n1"))
+    scheduler.apply(claim("data", None))
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
+    scheduler.apply(pod("a", volumes=[volume]))
+    assert scheduler.schedule_one().volumes == PROVISIONED
+
+
+def test_a_state_keeps_claims_and_the_default_class(tmp_path):
+    scheduler = claimed()
+    scheduler.schedule_one(bind=False)
+    scheduler.save_state(tmp_path / "s.berth")
+    other = berth.Scheduler()
+    other.load_state(tmp_path / "s.berth")
+    # Its binding ended well.
+    assert states(other) == {"a": "bound"}
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
+    other.apply(pod("b", volumes=[volume]))
+    decision = other.schedule_one()
+    assert (decision.result, decision.volumes) == ("scheduled", [])

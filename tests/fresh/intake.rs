@@ -1,13 +1,12 @@
 //! The same cluster as a user has it, through what every face puts before the core: validation,
 //! defaults and expansion are Berth's then, not upstream's.
 
-use berth_core::intake::{Intake, VolumeController};
+use berth_core::Detail;
+use berth_core::intake::Intake;
 use berth_core::object::config::KubeSchedulerConfiguration;
 use berth_core::object::decode::Decoded;
-use berth_core::{Change, Detail};
 use berth_test_support::answer::Answer;
 use berth_test_support::golden::{Scenario, full_name};
-use berth_test_support::object::object;
 use berth_test_support::replay::VERDICTS;
 use serde_json::json;
 
@@ -75,10 +74,6 @@ pub fn difference(scenario: &Scenario) -> Option<String> {
         object
     });
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items.collect::<Vec<_>>()});
-    let mut controller = VolumeController::default();
-    for (kind, json) in input.cluster() {
-        controller.hear(Change::Added, &object(kind, json));
-    }
     let document: Decoded = serde_json::from_value(list).expect("a list");
     let mut intake = Intake::new(config, VERDICTS, None).expect("a valid configuration");
     if let Err(refused) = intake.load(vec![document]) {
@@ -93,10 +88,7 @@ pub fn difference(scenario: &Scenario) -> Option<String> {
         };
         let decision = intake.scheduler_mut().schedule(pod);
         let record = intake.scheduler().record(&decision, Detail::Full);
-        let (changes, _) = controller.bind(intake.scheduler().volume_actions(pod));
-        for (change, object) in changes {
-            intake.put(change, object).expect("room for a volume");
-        }
+        intake.bind_volumes(pod).expect("room for a volume");
         let text = Answer::from_record(&record).differences(verdict);
         (!text.is_empty()).then(|| format!("{} through the intake\n{text}", verdict.pod))
     })

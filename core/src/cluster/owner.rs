@@ -280,7 +280,7 @@ impl Objects {
                 .zip(requirements.as_chunks::<4>().0);
             let there = values.find(|(_, [own, ..])| own == key).map(|(at, _)| at);
             if let Some(at) = there {
-                writer.replace_text(texts, at, *value);
+                writer.replace(texts, at, *value);
             } else {
                 writer.copy(texts, &[*key])?;
                 writer.number(0)?;

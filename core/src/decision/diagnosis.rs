@@ -3,16 +3,14 @@
 //! Mirrors `FitError` and `Diagnosis` of `pkg/scheduler/framework/types.go`. Nothing here changes
 //! the scheduler; records allocate, and are made only when they are asked for.
 
-use super::{
-    AttemptError, BoundClaim, Decision, DecisionRecord, Detail, NodeScore, Outcome, PodResult,
-};
+use super::{AttemptError, Decision, DecisionRecord, Detail, NodeScore, Outcome, PodResult};
 use crate::cycle::{Attempt, Fault, Lacks, PreFilterRefusal, Refusal, VolumeScratch};
 use crate::id::NodeId;
 use crate::intern::{Word, word_text};
 use crate::node_set::rows;
 use crate::plugins::node_resources_fit::{self, MAIN_PLACE, PODS_PLACE, SCALAR_PLACE};
 use crate::plugins::{self, Plugin, node_volume_limits};
-use crate::scheduler::{Scheduler, VolumeAction};
+use crate::scheduler::Scheduler;
 use crate::table::Count;
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -123,7 +121,7 @@ pub(crate) fn record(scheduler: &Scheduler, decision: &Decision, detail: Detail)
         Outcome::Scheduled(node) => {
             record.result = PodResult::Scheduled;
             record.node = Some(cluster.node_name(node.index()).to_string());
-            record.volumes = scheduler.volume_actions(decision.pod).map(bound).collect();
+            record.volumes = scheduler.volumes_of(decision.pod).collect();
         }
         Outcome::Unschedulable => record.result = PodResult::Unschedulable,
         Outcome::Refused(node) => {
@@ -171,28 +169,6 @@ pub(crate) fn record(scheduler: &Scheduler, decision: &Decision, detail: Detail)
         set_scores(scheduler, attempt, &mut record);
     }
     record
-}
-
-/// What a call will bind.
-fn bound(action: VolumeAction<'_>) -> BoundClaim {
-    match action {
-        VolumeAction::BindVolume {
-            volume,
-            namespace,
-            claim,
-        } => BoundClaim {
-            claim: format!("{namespace}/{claim}"),
-            volume: Some(volume.to_string()),
-            provisioned: false,
-        },
-        VolumeAction::SelectNode {
-            namespace, claim, ..
-        } => BoundClaim {
-            claim: format!("{namespace}/{claim}"),
-            volume: None,
-            provisioned: true,
-        },
-    }
 }
 
 impl<'a> Refusals<'a> {

@@ -52,8 +52,9 @@ impl Intake {
         if change != Change::Deleted {
             notes = self.admit(&mut object)?;
         }
-        let id = self.put(change, object)?;
-        Ok(Applied { id, notes })
+        let applied = self.put(change, object)?;
+        notes.extend(applied.notes);
+        Ok(Applied { notes, ..applied })
     }
 
     /// Validates an object and sets in it what an API server would; returns what the user should
@@ -66,15 +67,22 @@ impl Intake {
         self.check(object)
     }
 
-    /// Takes in what happened to an object that was admitted; the id of a node or pod that is there
-    /// now.
+    /// Takes in what happened to an object that was admitted.
     ///
     /// # Errors
     /// [`IntakeError::Apply`]; nothing is changed then.
-    pub fn put(&mut self, change: Change, object: Object) -> Result<Option<ObjectId>, IntakeError> {
+    pub fn put(&mut self, change: Change, object: Object) -> Result<Applied, IntakeError> {
+        let touched = self.touched_claims(change, &object);
+        let id = self.put_one(change, object)?;
+        let note = touched.and_then(|touched| self.try_to_bind(&touched));
+        let notes = note.into_iter().collect();
+        Ok(Applied { id, notes })
+    }
+
+    /// Returns the id of a node or pod that is there now.
+    fn put_one(&mut self, change: Change, object: Object) -> Result<Option<ObjectId>, IntakeError> {
         if is_completing(&object) {
-            let is_there = self.is_there(&object);
-            self.change_completing(change, is_there, object)?;
+            self.change_completing(change, object)?;
             return Ok(None);
         }
         if change != Change::Added {
@@ -152,13 +160,8 @@ impl Intake {
     }
 
     /// Changes an object by which later pods are completed; those that are there stay as they are.
-    fn change_completing(
-        &mut self,
-        change: Change,
-        is_there: bool,
-        object: Object,
-    ) -> Result<(), IntakeError> {
-        match (change, is_there) {
+    fn change_completing(&mut self, change: Change, object: Object) -> Result<(), IntakeError> {
+        match (change, self.is_there(&object)) {
             (Change::Added, true) => {
                 return Err(IntakeError::refused(&object, ApplyError::AlreadyExists));
             }
@@ -225,6 +228,11 @@ impl Intake {
                 let mut defaults = Defaults::new(self.completing.values());
                 invalid.extend(defaults.apply(pod).err());
                 notes = defaults.into_notes();
+            }
+            Object::PersistentVolumeClaim(claim) => {
+                let mut defaults = Defaults::default();
+                defaults.offer_storage_class(self.scheduler.default_class());
+                defaults.apply_to_claim(claim);
             }
             Object::Namespace(namespace) => {
                 let name = namespace.metadata.name.clone();

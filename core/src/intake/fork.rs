@@ -1,5 +1,6 @@
 //! What-if: what the intake knows beside the scheduler goes back with it.
 
+use super::binding::Waiting;
 use super::{Intake, Key};
 use crate::capacity::CapacityExceeded;
 use crate::id::PodId;
@@ -28,6 +29,7 @@ struct Beside {
     implied: BTreeSet<String>,
     arrivals: BTreeMap<PodId, u64>,
     arrivals_count: u64,
+    waiting: Waiting,
 }
 
 impl Intake {
@@ -43,6 +45,7 @@ impl Intake {
             implied: self.implied.clone(),
             arrivals: self.arrivals.clone(),
             arrivals_count: self.arrivals_count,
+            waiting: self.waiting.clone(),
         });
         Ok(())
     }
@@ -57,6 +60,7 @@ impl Intake {
         self.implied = saved.implied;
         self.arrivals = saved.arrivals;
         self.arrivals_count = saved.arrivals_count;
+        self.waiting = saved.waiting;
         self.scheduler.rollback()
     }
 

@@ -1,6 +1,7 @@
 //! A whole input at once.
 
 use super::batch::{self, Step};
+use super::binding::Touched;
 use super::{Fault, Intake, IntakeError, Key, Size, is_completing, key};
 use crate::capacity::CapacityExceeded;
 use crate::id::PodId;
@@ -80,6 +81,7 @@ impl Intake {
         }
         self.note_made(&steps);
         self.completing.extend(completing);
+        notes.extend(self.try_to_bind(&Touched::All));
         if !foreign.is_empty() {
             let kinds = foreign
                 .iter()
@@ -104,9 +106,11 @@ impl Intake {
         if names.is_empty() {
             names.push(DEFAULT_SCHEDULER_NAME);
         }
+        let storage_class = self.scheduler.default_class();
         let options = InputOptions {
             scheduler_names: &names,
             made_pods_max: MADE_PODS_MAX,
+            storage_class: storage_class.as_ref(),
         };
         prepare(objects, &options)
     }

@@ -137,11 +137,12 @@ impl Intake {
         let mut restored = Self::of_content(config, options, capacities, is_fixed, content)?;
         let externals = &mut restored.scheduler.externals;
         externals.clone_from(&self.scheduler.externals);
-        let (spacing, grows) = (self.spacing, self.grows);
+        let (spacing, grows, simulates) = (self.spacing, self.grows, self.simulates);
         *self = Self {
             size,
             spacing,
             grows,
+            simulates,
             ..restored
         };
         Ok(())

@@ -10,6 +10,7 @@ mod resources;
 pub(crate) mod storage;
 
 pub(super) use resources::container_requests;
+pub use storage::DefaultClass;
 
 use super::path::{Path, Quoted};
 use super::validate::{Invalid, invalid};
@@ -53,7 +54,7 @@ pub struct Defaults {
     /// By namespace.
     containers: BTreeMap<String, ContainerDefaults>,
     /// The class of claims that name none.
-    storage_class: Option<String>,
+    storage_class: Option<DefaultClass>,
     absent_priority_classes: BTreeSet<String>,
     absent_runtime_classes: BTreeSet<String>,
     notes: Vec<String>,

@@ -300,6 +300,11 @@ fn template_hash(metadata: &ObjectMeta) -> String {
         .collect()
 }
 
+/// The claims that are made for a pod that no workload makes: of its generic ephemeral volumes.
+pub fn claims_of_pod(pod: &Pod) -> impl Iterator<Item = PersistentVolumeClaim> {
+    claim::of_pod(pod)
+}
+
 /// Puts the set's claims in place of the volumes of their names.
 fn claim_volumes(spec: &mut PodSpec, set: &Workload, pod: &str) {
     let templates = &set.spec.volume_claim_templates;

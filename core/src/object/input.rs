@@ -8,7 +8,7 @@ mod identity;
 mod name;
 mod owners;
 
-use super::defaults::{DEFAULT_NAMESPACE, Defaults, NAMESPACE_NAME_LABEL};
+use super::defaults::{DEFAULT_NAMESPACE, DefaultClass, Defaults, NAMESPACE_NAME_LABEL};
 use super::expand::{Expansion, claim, implied_replica_set};
 use super::path::{Path, Quoted};
 use super::validate::{Invalid, invalid, validate_own, validate_template};
@@ -33,6 +33,8 @@ pub struct InputOptions<'a> {
     pub scheduler_names: &'a [&'a str],
     /// Most pods that are made from workloads, in all.
     pub made_pods_max: u64,
+    /// The class of claims that name none, where the objects come to a cluster that has one.
+    pub storage_class: Option<&'a DefaultClass>,
 }
 
 /// What a scheduler is given.
@@ -131,6 +133,8 @@ impl Preparation<'_> {
             }
         }
         self.defaults = Defaults::new(self.right(objects).map(|(_, object)| object));
+        let class = self.options.storage_class;
+        self.defaults.offer_storage_class(class.cloned());
         identities
     }
 

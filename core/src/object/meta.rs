@@ -2,7 +2,8 @@
 
 use super::map::map;
 use super::{
-    BETA_STORAGE_CLASS, BIND_COMPLETED, DEFAULT_CLASS, MIGRATED_PLUGINS, SELECTED_NODE, nullable,
+    BETA_DEFAULT_CLASS, BETA_STORAGE_CLASS, BIND_COMPLETED, DEFAULT_CLASS, MIGRATED_PLUGINS,
+    SELECTED_NODE, nullable,
 };
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -35,17 +36,20 @@ pub struct ObjectMeta {
     pub annotations: Labels,
     #[serde(deserialize_with = "nullable")]
     pub owner_references: Vec<OwnerReference>,
+    /// When the object came; absent in what users write.
+    pub creation_timestamp: Option<String>,
     /// Set on an object that is being deleted gracefully.
     pub deletion_timestamp: Option<String>,
 }
 
 /// Annotations that scheduling reads, all of them of storage.
-pub const ANNOTATIONS: [&str; 5] = [
+pub const ANNOTATIONS: [&str; 6] = [
     BIND_COMPLETED,
     SELECTED_NODE,
     BETA_STORAGE_CLASS,
     MIGRATED_PLUGINS,
     DEFAULT_CLASS,
+    BETA_DEFAULT_CLASS,
 ];
 
 fn annotations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Labels, D::Error> {

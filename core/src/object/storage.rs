@@ -1,6 +1,6 @@
 //! The kinds of `storage.k8s.io` that the volume plugins read.
 
-use super::{LabelSelector, ObjectMeta, nullable};
+use super::{LabelSelector, ObjectMeta, nullable, parse_time};
 use crate::quantity::Quantity;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,6 +10,8 @@ use serde::Deserialize;
 pub const MIGRATED_PLUGINS: &str = "storage.alpha.kubernetes.io/migrated-plugins";
 /// Annotation of the StorageClass of claims that name none.
 pub const DEFAULT_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
+/// The same in an older form, which counts as well.
+pub const BETA_DEFAULT_CLASS: &str = "storageclass.beta.kubernetes.io/is-default-class";
 /// Binding mode of classes whose volumes are bound when a pod is placed.
 pub const WAIT_FOR_FIRST_CONSUMER: &str = "WaitForFirstConsumer";
 
@@ -25,6 +27,24 @@ pub struct StorageClass {
     /// Alternatives; none at all matches every node.
     #[serde(deserialize_with = "nullable")]
     pub allowed_topologies: Vec<TopologySelectorTerm>,
+}
+
+impl StorageClass {
+    /// When it came, in nanoseconds since 1970, if it is marked as one for claims that name none. One
+    /// that does not say is older than all others.
+    pub fn default_since(&self) -> Option<i64> {
+        let metadata = &self.metadata;
+        let marks = [DEFAULT_CLASS, BETA_DEFAULT_CLASS];
+        let is_marked = |mark| {
+            metadata
+                .annotations
+                .get(mark)
+                .is_some_and(|own| own == "true")
+        };
+        let created = metadata.creation_timestamp.as_deref();
+        let created = created.and_then(parse_time).unwrap_or(0);
+        marks.into_iter().any(is_marked).then_some(created.max(0))
+    }
 }
 
 /// All requirements must hold; a term without any matches nothing.

@@ -24,7 +24,6 @@ use crate::intern::word_text;
 use crate::plugins::Plugin;
 use crate::volume::Reservation;
 use crate::volume::item::{self, Claim};
-use crate::volume::record::{ClaimView, VolumeView};
 use crate::volume::storage::BindingMode;
 
 /// Reasons in their order; a row's reason has a bit for each that holds.
@@ -158,7 +157,7 @@ fn list_candidates(attempt: Attempt<'_>, scratch: &mut VolumeScratch) -> Result<
                 [namespace, name] == [own.claim.namespace, own.claim.name]
                     && (uid == 0 || uid == view.uid)
             });
-            if is_kept == Some(false) || !is_fit(attempt, &volume, &view, is_kept.is_some()) {
+            if is_kept == Some(false) || !volume.fits(&view, is_kept.is_some(), texts) {
                 continue;
             }
             candidate.fits |= 1 << at;
@@ -176,23 +175,6 @@ fn list_candidates(attempt: Attempt<'_>, scratch: &mut VolumeScratch) -> Result<
         by_size.then_with(|| text(a).cmp(&text(b)))
     });
     Ok(())
-}
-
-/// Whether a volume may be bound to a claim as far as no node matters. Mirrors `FindMatchingVolume`.
-fn is_fit(
-    attempt: Attempt<'_>,
-    volume: &VolumeView<'_>,
-    claim: &ClaimView<'_>,
-    is_kept: bool,
-) -> bool {
-    let same = volume.mode == claim.mode && volume.attributes_class == claim.attributes_class;
-    let large = volume.capacity >= claim.request;
-    let free = || {
-        volume.is_available()
-            && claim.selects(volume.labels, &attempt.cluster.texts)
-            && claim.access_modes & !volume.access_modes == 0
-    };
-    same && large && !volume.is_deleting() && (is_kept || free())
 }
 
 pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {

@@ -4,7 +4,7 @@
 
 use super::Scheduler;
 use crate::capacity::CapacityExceeded;
-use crate::cluster::PodState;
+use crate::cluster::{PodRow, PodState};
 use crate::id::PodId;
 use crate::intern::{release_texts, text_word};
 
@@ -29,13 +29,14 @@ impl Scheduler {
         true
     }
 
-    /// A pod that waits was seen nominated to the node of this name, or to none if that is empty.
-    /// `false` if it does not wait; nothing is changed then.
+    /// A pod that waits, or was placed and is not bound yet, was seen nominated to the node of this name,
+    /// or to none if that is empty. `false` of any other; nothing is changed then.
     ///
     /// # Errors
     /// The name is new, and there is no room for it; nothing is changed then.
     pub fn seen_nominated(&mut self, pod: PodId, node: &str) -> Result<bool, CapacityExceeded> {
-        let Some(row) = self.row(pod).filter(|row| row.state == PodState::Pending) else {
+        let is_open = |row: &PodRow| matches!(row.state, PodState::Pending | PodState::Assumed);
+        let Some(row) = self.row(pod).filter(is_open) else {
             return Ok(false);
         };
         let nomination = match node {

@@ -64,24 +64,15 @@ impl Scheduler {
         self.queue.check_room(VolumeSide::WORDS)?;
         if change == Change::Deleted {
             // The texts are still held for the event.
-            self.tell_volume(change, kind, object, 0);
+            self.tell_volume(change, kind, self.volume_side(object, 0));
             return self.cluster.remove_volume(kind, namespace, name);
         }
         let changes = self.cluster.set_volume(kind, object)?;
-        self.tell_volume(change, kind, object, changes);
+        self.tell_volume(change, kind, self.volume_side(object, changes));
         Ok(())
     }
 
-    /// Waiting pods hear of a change.
-    fn tell_volume(&mut self, change: Change, kind: VolumeKind, object: &Object, changes: u32) {
-        if self.queue.ignores_events() {
-            return;
-        }
-        let action = match change {
-            Change::Added => action::ADD,
-            Change::Modified => action::UPDATE,
-            Change::Deleted => action::DELETE,
-        };
+    fn volume_side(&self, object: &Object, changes: u32) -> VolumeSide {
         let metadata = object.metadata();
         // An attachment is heard by the driver that made it.
         let name = match object {
@@ -90,10 +81,22 @@ impl Scheduler {
         };
         let texts = &self.cluster.texts;
         let word = |text: &str| crate::selector::word_of(texts, text).unwrap_or(0);
-        let side = VolumeSide {
+        VolumeSide {
             namespace: word(&metadata.namespace),
             name: word(name),
             changes,
+        }
+    }
+
+    /// Waiting pods hear of a change.
+    pub(super) fn tell_volume(&mut self, change: Change, kind: VolumeKind, side: VolumeSide) {
+        if self.queue.ignores_events() {
+            return;
+        }
+        let action = match change {
+            Change::Added => action::ADD,
+            Change::Modified => action::UPDATE,
+            Change::Deleted => action::DELETE,
         };
         let [_, new] = &mut self.sides;
         new.fill_volume(&mut self.cluster.texts, side);

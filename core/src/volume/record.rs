@@ -41,7 +41,17 @@ mod claim_flag {
     pub(super) const HAS_REQUEST: u32 = 1 << 3;
     pub(super) const HAS_SELECTED_NODE: u32 = 1 << 4;
     pub(super) const HAS_CONTROLLER: u32 = 1 << 5;
+    /// No API server has seen it: it has no phase.
+    pub(super) const NEW: u32 = 1 << 6;
 }
+
+/// Access modes, each with the bit of its place.
+const ACCESS_MODES: [&str; 4] = [
+    "ReadWriteOnce",
+    "ReadOnlyMany",
+    "ReadWriteMany",
+    "ReadWriteOncePod",
+];
 
 /// Access mode of claims that one pod alone may use.
 pub(crate) const READ_WRITE_ONCE_POD: u32 = 1 << 3;
@@ -141,6 +151,21 @@ impl<'a> VolumeView<'a> {
 
     pub(crate) fn claim(&self) -> Option<ClaimRef> {
         self.has(volume_flag::HAS_CLAIM).then_some(self.claim)
+    }
+
+    /// Whether it may be bound to a claim as far as neither class nor node matters; `is_kept`: it is
+    /// kept for that. Mirrors `FindMatchingVolume` of component-helpers.
+    pub(crate) fn fits(&self, claim: &ClaimView<'_>, is_kept: bool, texts: &Texts) -> bool {
+        let same = self.mode == claim.mode && self.attributes_class == claim.attributes_class;
+        let large = self.capacity >= claim.request;
+        let free =
+            || self.is_available() && claim.selects(self.labels, texts) && self.has_modes_of(claim);
+        same && large && !self.is_deleting() && (is_kept || free())
+    }
+
+    /// Whether it has all access modes that a claim asks for.
+    pub(crate) const fn has_modes_of(&self, claim: &ClaimView<'_>) -> bool {
+        claim.access_modes & !self.access_modes == 0
     }
 
     /// Whether it cannot be made one of a CSI driver.
@@ -382,6 +407,20 @@ impl<'a> ClaimView<'a> {
         self.has(claim_flag::HAS_CONTROLLER) && self.controller == uid
     }
 
+    /// Whether it waits for a volume, and no API server has seen it yet.
+    pub(crate) const fn is_open(&self) -> bool {
+        self.has(claim_flag::NEW) && !self.is_bound() && !self.is_deleting()
+    }
+
+    /// Names of the access modes that it asks for.
+    pub(crate) fn access_mode_names(&self) -> impl Iterator<Item = &'static str> {
+        let modes = ACCESS_MODES.into_iter().zip(0_u32..);
+        let own = self.access_modes;
+        modes
+            .filter(move |(_, place)| own >> place & 1 != 0)
+            .map(|(name, _)| name)
+    }
+
     /// Whether a volume of these labels is one that it selects.
     pub(crate) fn selects(&self, labels: LabelsView<'_>, texts: &Texts) -> bool {
         self.selector.is_empty() || selector::selects(self.selector, labels, texts)
@@ -407,6 +446,7 @@ pub(super) fn write_claim(
         (claim_flag::HAS_REQUEST, request.is_some()),
         (claim_flag::HAS_SELECTED_NODE, selected_node.is_some()),
         (claim_flag::HAS_CONTROLLER, controller.is_some()),
+        (claim_flag::NEW, claim.status.phase.is_empty()),
     ];
     writer.number(bits(&flags))?;
     write_text(writer, texts, claim.class())?;
@@ -432,6 +472,58 @@ pub(super) fn write_claim(
     }
 }
 
+pub(super) fn is_open_claim(words: &[Word]) -> bool {
+    ClaimView::read(words).is_some_and(|claim| claim.is_open())
+}
+
+/// Words of a volume's record between its labels and those of its claim.
+const BEFORE_CLAIM: usize = 9;
+/// Places in a claim's record.
+const CLAIM_VOLUME: usize = 6;
+const CLAIM_SELECTED_NODE: usize = 7;
+
+/// Writes the record of a volume once more, as it is when it is bound to a claim.
+pub(super) fn write_bound_volume(
+    writer: &mut Writer,
+    texts: &mut Texts,
+    words: &[Word],
+    claim: ClaimRef,
+) -> Written {
+    let Some((labels, [flags, ..])) = split_item(words) else {
+        return Ok(());
+    };
+    writer.copy(texts, words)?;
+    let at = labels.len().saturating_add(1);
+    let flags = flags & !volume_flag::AVAILABLE | volume_flag::HAS_CLAIM;
+    writer.set(at, flags);
+    let at = at.saturating_add(BEFORE_CLAIM);
+    for (place, word) in claim.into_iter().enumerate() {
+        writer.replace(texts, at.saturating_add(place), word);
+    }
+    Ok(())
+}
+
+/// Writes the record of a claim once more, as it is when it is bound to a volume; `node` is the one
+/// that the volume was provisioned for, 0: it was not for any.
+pub(super) fn write_bound_claim(
+    writer: &mut Writer,
+    texts: &mut Texts,
+    words: &[Word],
+    volume: Word,
+    node: Word,
+) -> Written {
+    writer.copy(texts, words)?;
+    let before = words.first().copied().unwrap_or(0);
+    let mut flags = before & !(claim_flag::LOST | claim_flag::NEW) | claim_flag::BIND_COMPLETED;
+    writer.replace(texts, CLAIM_VOLUME, volume);
+    if node != 0 {
+        flags |= claim_flag::HAS_SELECTED_NODE;
+        writer.replace(texts, CLAIM_SELECTED_NODE, node);
+    }
+    writer.set(0, flags);
+    Ok(())
+}
+
 /// 0 for an empty text.
 pub(super) fn write_text(writer: &mut Writer, texts: &mut Texts, text: &str) -> Written {
     if text.is_empty() {
@@ -451,12 +543,9 @@ fn bits(flags: &[(u32, bool)]) -> u32 {
 }
 
 fn access_modes(modes: &[String]) -> u32 {
-    let bit = |mode: &String| match mode.as_str() {
-        "ReadWriteOnce" => 1,
-        "ReadOnlyMany" => 1 << 1,
-        "ReadWriteMany" => 1 << 2,
-        "ReadWriteOncePod" => READ_WRITE_ONCE_POD,
-        _ => 1 << 4,
+    let bit = |mode: &String| {
+        let place = ACCESS_MODES.iter().position(|own| own == mode);
+        1 << place.unwrap_or(ACCESS_MODES.len())
     };
     modes.iter().fold(0, |bits, mode| bits | bit(mode))
 }

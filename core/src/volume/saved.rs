@@ -1,7 +1,7 @@
 //! Volumes in a state file.
 
 use super::assume::Binding;
-use super::record::{ClaimView, VolumeView};
+use super::record::{ClaimView, VolumeView, is_open_claim};
 use super::storage::{self, CapacityView, CsiDriverView, CsiNodeView, StorageClassView};
 use super::{VolumeKind, Volumes};
 use crate::capacity::CapacityExceeded;
@@ -37,6 +37,10 @@ impl Volumes {
     ) -> Result<(), StateError> {
         self.table
             .restore(&saved.table, texts, "volumes", is_object)?;
+        let claims = self.table.of_kind(VolumeKind::Claim as Word);
+        let open = claims.filter(|(_, words)| is_open_claim(words));
+        self.open_claims = open.count() as u32;
+        self.find_default_class(VolumeKind::Class as Word, texts);
         self.assumed
             .restore(&saved.assumed, texts, "volume_bindings", is_assumption)
     }

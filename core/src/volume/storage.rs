@@ -26,15 +26,20 @@ pub(crate) struct StorageClassView<'a> {
     /// The in-tree plugin that provisions.
     pub(crate) plugin: Option<InTree>,
     pub(crate) provisions: bool,
+    /// Of one for claims that name none: when it came.
+    pub(crate) default_since: Option<i64>,
     /// Terms of `allowedTopologies`.
     pub(crate) topologies: &'a [Word],
 }
 
 impl<'a> StorageClassView<'a> {
     pub(crate) fn read(words: &'a [Word]) -> Option<Self> {
-        let [mode, provisioner, plugin, provisions, topologies @ ..] = words else {
+        let [mode, provisioner, plugin, flags, rest @ ..] = words else {
             return None;
         };
+        let is_default = flags & class_flag::DEFAULT != 0;
+        let since = if is_default { WHOLE } else { 0 };
+        let (since, topologies) = rest.split_at_checked(since)?;
         Some(Self {
             mode: match mode {
                 0 => BindingMode::Unset,
@@ -43,7 +48,8 @@ impl<'a> StorageClassView<'a> {
             },
             provisioner: *provisioner,
             plugin: InTree::of_number(*plugin),
-            provisions: *provisions != 0,
+            provisions: flags & class_flag::PROVISIONS != 0,
+            default_since: is_default.then(|| amount(since)),
             topologies,
         })
     }
@@ -56,6 +62,13 @@ impl<'a> StorageClassView<'a> {
                 _ => false,
             })
     }
+}
+
+/// Bits of a class' flags.
+mod class_flag {
+    pub(super) const PROVISIONS: u32 = 1;
+    /// For claims that name none; the time since when follows.
+    pub(super) const DEFAULT: u32 = 1 << 1;
 }
 
 /// Provisioner of classes whose volumes are made by hand.
@@ -73,7 +86,19 @@ pub(super) fn write_class(writer: &mut Writer, texts: &mut Texts, class: &Storag
     let plugin = InTree::of_provisioner(provisioner);
     writer.number(plugin.map_or(0, InTree::number))?;
     let provisions = !provisioner.is_empty() && provisioner != NO_PROVISIONER;
-    writer.number(u32::from(provisions))?;
+    let since = class.default_since();
+    let default = since.map_or(0, |_| class_flag::DEFAULT);
+    writer.number(
+        default
+            | if provisions {
+                class_flag::PROVISIONS
+            } else {
+                0
+            },
+    )?;
+    if let Some(since) = since {
+        writer.amount(since)?;
+    }
     for term in &class.allowed_topologies {
         let terms = term.match_label_expressions.iter();
         let pairs = terms.map(|own| (own.key.as_str(), own.values.as_slice()));

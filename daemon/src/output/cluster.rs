@@ -2,13 +2,14 @@
 
 use super::amount;
 use crate::world::Course;
-use berth_core::{NodeView, PodResult, Scheduler};
+use berth_core::{DecisionRecord, NodeView, PodResult, Scheduler};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use std::time::Duration;
 
 /// Counts of a run.
 #[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Summary {
     pub nodes: usize,
     /// Pods of the input that were not bound and were tried.
@@ -19,6 +20,12 @@ pub struct Summary {
     pub unsupported: usize,
     pub error: usize,
     pub victims: usize,
+    /// Claims that got a volume because their pod was placed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub claims_bound: usize,
+    /// Of these, claims whose volume was provisioned.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub claims_provisioned: usize,
     /// Pending pods that were left out: another scheduler's, or being deleted.
     pub skipped: usize,
     /// Of a trace: what it came to over time.
@@ -29,10 +36,14 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Counts one pod's result.
-    pub fn count(&mut self, result: PodResult) {
+    /// Counts the decision on one pod.
+    pub fn count(&mut self, record: &DecisionRecord) {
         self.pods += 1;
-        let counter = match result {
+        self.victims += record.victims.len();
+        self.claims_bound += record.volumes.len();
+        let provisioned = record.volumes.iter().filter(|claim| claim.provisioned);
+        self.claims_provisioned += provisioned.count();
+        let counter = match record.result {
             PodResult::Scheduled => &mut self.scheduled,
             PodResult::Unschedulable => &mut self.unschedulable,
             PodResult::Gated => &mut self.gated,
@@ -45,6 +56,11 @@ impl Summary {
     pub fn pending(&self) -> usize {
         self.pods - self.scheduled
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over")]
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Where the time went: seconds of each stage, and the number of decisions.

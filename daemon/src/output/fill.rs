@@ -4,7 +4,7 @@ use super::placements::{reason, result_name};
 use super::table::Columns;
 use super::{NodeRow, Output, Summary, amount, course};
 use crate::escape::escape;
-use berth_core::DecisionRecord;
+use berth_core::{BoundClaim, DecisionRecord};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -21,8 +21,8 @@ const EXAMPLES_WIDTH_MAX: usize = 50;
 pub struct Tables {
     /// Pending pods by reason.
     groups: BTreeMap<String, Group>,
-    /// Every pod, for the wide form: name, result, node, feasible and evaluated.
-    pods: Vec<[String; 4]>,
+    /// Every pod, for the wide form: name, result, node, feasible and evaluated, claims.
+    pods: Vec<[String; 5]>,
 }
 
 #[derive(Default)]
@@ -52,13 +52,15 @@ impl Tables {
                 (Some(feasible), Some(evaluated)) => format!("{feasible}/{evaluated}"),
                 _ => "-".to_owned(),
             };
+            let claims = claims(&record.volumes);
             let node = record.node.unwrap_or_else(|| "-".to_owned());
             let result = result_name(record.result).to_owned();
-            self.pods.push([record.pod, result, node, looked_at]);
+            self.pods
+                .push([record.pod, result, node, looked_at, claims]);
         }
     }
 
-    /// A sentence, the pending pods by reason, every pod if wide, the nodes.
+    /// A sentence or two, the pending pods by reason, every pod if wide, the nodes.
     pub fn write(
         self,
         output: &mut Output,
@@ -78,6 +80,13 @@ impl Tables {
             write!(output, "; {} pods evicted for others", summary.victims)?;
         }
         writeln!(output)?;
+        if summary.claims_bound > 0 {
+            writeln!(
+                output,
+                "{} claims bound, {} of them to volumes that were provisioned",
+                summary.claims_bound, summary.claims_provisioned
+            )?;
+        }
         if let Some(course) = &summary.course {
             course::write(output, course, wide)?;
         }
@@ -87,10 +96,12 @@ impl Tables {
         }
         if !self.pods.is_empty() {
             writeln!(output)?;
-            let headers = ["POD", "RESULT", "NODE", "FEASIBLE"];
-            let mut columns = Columns::new(output.width(), headers);
+            let headers = ["POD", "RESULT", "NODE", "FEASIBLE", "CLAIMS"];
+            // The last column stands there for pods that have some.
+            let shown = headers.len() - usize::from(summary.claims_bound == 0);
+            let mut columns = Columns::new(output.width(), headers.into_iter().take(shown));
             for pod in &self.pods {
-                columns.row(pod);
+                columns.row(pod.iter().take(shown));
             }
             columns.write(output)?;
         }
@@ -100,6 +111,25 @@ impl Tables {
         }
         Ok(())
     }
+}
+
+/// `data on v1, logs on dyn-shop-logs (provisioned)`: the claims are in the pod's namespace.
+fn claims(bound: &[BoundClaim]) -> String {
+    let texts = bound.iter().map(|own| {
+        let (_, claim) = own.claim.split_once('/').unwrap_or_default();
+        let volume = own.volume.as_deref().unwrap_or("a new volume");
+        let how = if own.provisioned {
+            " (provisioned)"
+        } else {
+            ""
+        };
+        format!("{claim} on {volume}{how}")
+    });
+    let texts: Vec<_> = texts.collect();
+    if texts.is_empty() {
+        return "-".to_owned();
+    }
+    texts.join(", ")
 }
 
 /// Largest group first.

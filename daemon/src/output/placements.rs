@@ -65,8 +65,7 @@ impl Placements {
 
     /// Counts a decision that is not written.
     pub fn count(&mut self, record: &DecisionRecord) {
-        self.summary.count(record.result);
-        self.summary.victims += record.victims.len();
+        self.summary.count(record);
     }
 
     /// Writes an attempt, as a line.

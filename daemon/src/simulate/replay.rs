@@ -122,9 +122,10 @@ fn first_objects(
         Object::PriorityClass(_) | Object::RuntimeClass(_) | Object::LimitRange(_) => 0,
         Object::Namespace(_) => 1,
         Object::Node(_) => 2,
-        Object::Pod(pod) if pod.spec.node_name.is_empty() => 5,
-        Object::Pod(_) => 4,
-        _ if Expansion::of(object, &[]).is_some() => 5,
+        Object::Pod(pod) if pod.spec.node_name.is_empty() => 6,
+        Object::Pod(_) => 5,
+        _ if Expansion::of(object, &[]).is_some() => 6,
+        Object::PersistentVolumeClaim(_) => 4,
         _ => 3,
     });
     Ok((objects, has_bad))

@@ -39,9 +39,9 @@ impl<O: Observer> World<O> {
                 self.bind(decision.pod, &name, &node)?;
             } else {
                 attempt.record.volumes = volumes;
-                let nominated = self.patch(&name, None, Some(node.clone()), "")?;
+                let nominated = self.patch(&name, None, Some(node), "")?;
                 attempt.patches.extend(nominated);
-                self.wait_for_volumes(name, node, attempt.number);
+                self.intake.wait_for_volumes(decision.pod);
             }
         } else if attempt.reason.is_some() {
             attempt.record.victims.clear();
@@ -203,7 +203,7 @@ impl<O: Observer> World<O> {
         self.arrive(Object::Pod(pod), runs)
     }
 
-    fn name(&self, pod: PodId) -> Name {
+    pub(super) fn name(&self, pod: PodId) -> Name {
         let (namespace, name) = self.scheduler().pod_name(pod);
         (namespace.to_owned(), name.to_owned())
     }

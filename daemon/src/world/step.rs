@@ -4,6 +4,7 @@ use super::{Key, Observer, World};
 use crate::failure::Failure;
 use crate::input::Place;
 use berth_core::Change;
+use berth_core::object::expand::claims_of_pod;
 use berth_core::object::{Object, Pod};
 
 /// One step of a trace.
@@ -119,6 +120,7 @@ impl<O: Observer> World<O> {
             if pod.status.is_finished() {
                 return Ok(());
             }
+            self.make_claims(claims_of_pod(pod))?;
             return self.arrive(object, runs);
         }
         self.take(Change::Added, &object)?;

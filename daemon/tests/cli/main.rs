@@ -9,3 +9,4 @@ mod run;
 mod simulate;
 mod state;
 mod trace;
+mod volumes;

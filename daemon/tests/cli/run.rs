@@ -33,6 +33,29 @@ pub fn berth<S: AsRef<OsStr>>(args: &[S]) -> Run {
     }
 }
 
+/// What the command shows in a terminal of 80 columns; absent, and said aloud, where the machine has no
+/// `script` that makes one.
+pub fn in_terminal(args: &[&str]) -> Option<String> {
+    let found = Command::new("script").arg("--version").output();
+    if !found.is_ok_and(|output| output.status.success()) {
+        let text = "script is missing; install it: apt-get install bsdutils";
+        assert!(std::env::var_os("CI").is_none(), "{text}");
+        println!("skipped: {text}");
+        return None;
+    }
+    let quoted = args.iter().map(|arg| format!("'{arg}'"));
+    let quoted: Vec<_> = quoted.collect();
+    let berth = env!("CARGO_BIN_EXE_berth");
+    let line = format!("stty rows 24 cols 80; '{berth}' {}", quoted.join(" "));
+    let output = Command::new("script")
+        .args(["-q", "-c", &line, "/dev/null"])
+        .stdin(Stdio::null())
+        .output()
+        .expect("script starts");
+    let text = String::from_utf8(output.stdout).expect("output is UTF-8");
+    Some(text.replace('\r', ""))
+}
+
 /// Runs `berth simulate` over a text in a file of this name.
 pub fn simulate_text(name: &str, text: impl AsRef<[u8]>, flags: &[&str]) -> Run {
     let folder = tempfile::tempdir().expect("a folder for the input");

@@ -52,6 +52,7 @@ typedef struct {
     char text[4096];
     size_t length;
     uint32_t id;
+    int32_t progress;
     uint64_t number;
 } arguments_t;
 
@@ -83,6 +84,10 @@ typedef struct {
     CALL(berth_advance, (s, 1, &a->number))                                                     \
     CALL(berth_victims, (s, a->victims, 4, &a->length))                                         \
     CALL(berth_preemption_failed, (s, a->pod))                                                  \
+    CALL(berth_volumes_json, (s, a->pod, a->text, sizeof a->text, &a->length))                  \
+    CALL(berth_volumes_bound, (s, a->pod, 1, &a->progress))                                     \
+    CALL(berth_bind_volumes, (s, a->pod, &a->id))                                               \
+    CALL(berth_bind_claims, (s))                                                                \
     CALL(berth_explain_json, (s, a->pod, a->text, sizeof a->text, &a->length))                  \
     CALL(berth_fork, (s))                                                                       \
     CALL(berth_rollback, (s))                                                                   \

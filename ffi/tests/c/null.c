@@ -117,6 +117,9 @@ static void answers(berth_scheduler_t *s, arguments_t *a) {
     NULL_AT(berth_schedule_all, out_count, (s, 1, &a->decision, 1, sizeof a->decision, NULL));
     NULL_AT(berth_victims, out_victims, (s, NULL, 1, &a->length));
     NULL_AT(berth_victims, out_count, (s, a->victims, 4, NULL));
+    NULL_AT(berth_volumes_json, buffer, (s, a->pod, NULL, 1, &a->length));
+    NULL_AT(berth_volumes_json, out_length, (s, a->pod, NULL, 0, NULL));
+    NULL_AT(berth_volumes_bound, out_progress, (s, a->pod, 1, NULL));
     NULL_AT(berth_explain_json, buffer, (s, a->pod, NULL, 1, &a->length));
     NULL_AT(berth_explain_json, out_length, (s, a->pod, NULL, 0, NULL));
     NULL_AT(berth_state_size, out_size, (s, NULL));
@@ -145,6 +148,7 @@ static void optional(berth_scheduler_t *s, arguments_t *a) {
     NULL_OK(berth_node_upsert, out_id, (s, &a->node_struct, NULL));
     NULL_OK(berth_pod_upsert, out_id, (s, &a->pod_struct, NULL));
     NULL_OK(berth_advance, out_next_ns, (s, 1, NULL));
+    NULL_OK(berth_bind_volumes, out_count, (s, a->pod, NULL));
 }
 
 int main(void) {

@@ -1,4 +1,5 @@
-/* Places pods one by one and prints the record of each, as a golden test compares it.
+/* Places pods one by one and prints the record of each, and the claims that are bound for it, as a golden
+ * test compares them.
  *
  *     replay LIST.json CONFIG.json < PODS
  *
@@ -73,6 +74,15 @@ int main(int count, char **arguments) {
         free(record);
 
         CHECK(berth_schedule_pod(scheduler, pod, &decision));
+        CHECK(berth_bind_volumes(scheduler, pod, NULL));
+        CHECK(berth_volumes_json(scheduler, pod, NULL, 0, &length));
+        char *volumes = malloc(length);
+        if (volumes == NULL) {
+            return 2;
+        }
+        CHECK(berth_volumes_json(scheduler, pod, volumes, length, &length));
+        printf("%.*s\n", (int)length, volumes);
+        free(volumes);
     }
     CHECK(berth_scheduler_destroy(scheduler));
     return 0;

@@ -189,6 +189,9 @@ static void ids(berth_scheduler_t *s, arguments_t *a) {
         EXPECT(berth_schedule_pod(s, id, &a->decision), BERTH_RESULT_BAD_VALUE);
         EXPECT(berth_bound(s, id, BERTH_BIND_BOUND, 1), BERTH_RESULT_BAD_VALUE);
         EXPECT(berth_preemption_failed(s, id), BERTH_RESULT_BAD_VALUE);
+        EXPECT(berth_volumes_json(s, id, NULL, 0, &a->length), BERTH_RESULT_BAD_VALUE);
+        EXPECT(berth_volumes_bound(s, id, 1, &a->progress), BERTH_RESULT_BAD_VALUE);
+        EXPECT(berth_bind_volumes(s, id, &a->id), BERTH_RESULT_BAD_VALUE);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The golden decisions, put to a program in another language: `PROGRAM LIST.json CONFIG.json`, with a
-//! pod a line on its input and a record a line as its answer.
+//! pod a line on its input, and as its answer a line with the record and one with the claims that are
+//! bound.
 #![allow(dead_code, reason = "each suite uses a part of it")]
 
 use berth_test_support::answer::Answer;
@@ -13,7 +14,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// The sets, and how many verdicts of each core answers through the ABI.
-pub const SETS: [(&str, usize); 8] = [
+pub const SETS: [(&str, usize); 9] = [
     ("hypershift-13nodes", 142),
     ("platform-mix-12nodes", 324),
     ("dsb-6nodes", 108),
@@ -22,6 +23,7 @@ pub const SETS: [(&str, usize); 8] = [
     ("random-config", 1260),
     ("random-resources", 1265),
     ("random-resources-huge", 92),
+    ("random-volumes", 1295),
 ];
 
 const DEFAULT: &str =
@@ -80,11 +82,15 @@ pub fn replay(program: &Path, set: &str, compared: usize) {
             scenario.name,
             text(&output.stderr)
         );
-        let records = text(&output.stdout);
-        assert_eq!(records.lines().count(), asked.len(), "{}", scenario.name);
-        for (line, verdict) in records.lines().zip(asked) {
+        let told = text(&output.stdout);
+        let lines: Vec<&str> = told.lines().collect();
+        assert_eq!(lines.len(), 2 * asked.len(), "{}", scenario.name);
+        for (lines, verdict) in lines.chunks(2).zip(asked) {
             if !given.replaced.contains(&verdict.pod) {
-                let differences = Answer::from_line(line).differences(verdict);
+                let mut answer = Answer::from_line(lines[0]);
+                let volumes = serde_json::from_str(lines[1]);
+                answer.volumes = Some(volumes.expect("claims as in a record"));
+                let differences = answer.differences(verdict);
                 tally.count(&scenario.name, &verdict.pod, &differences);
             }
         }

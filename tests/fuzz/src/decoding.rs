@@ -27,6 +27,7 @@ pub fn prepared(objects: Vec<Object>) -> Prepared {
     let options = InputOptions {
         scheduler_names: &["default-scheduler"],
         made_pods_max: 8,
+        storage_class: None,
     };
     prepare(objects, &options)
 }

@@ -16,6 +16,7 @@
 //! Not here: device claims, nominations, preemption, the queue. Pods that need the first are refused
 //! by the engine before any rule is asked.
 
+pub mod bind;
 mod cluster;
 mod cycle;
 mod image_locality;

@@ -3,6 +3,7 @@
 //!
 //! Of equal volumes, and of several capacity objects with room, the first by name is taken.
 
+use crate::bind;
 use crate::cluster::Key;
 use crate::node_affinity::matches_any_term;
 use crate::node_resources_fit::on_shape;
@@ -12,7 +13,7 @@ use crate::{Cluster, NodeState, Refusal};
 use berth_core::BoundClaim;
 use berth_core::object::{
     BIND_COMPLETED, MIGRATED_PLUGINS, NodeSelector, PersistentVolume, PersistentVolumeClaim, Pod,
-    ResourceList, SELECTED_NODE, StorageClass, TopologySelectorTerm, bind,
+    ResourceList, SELECTED_NODE, StorageClass, TopologySelectorTerm,
 };
 use berth_core::quantity::Quantity;
 use std::collections::{BTreeMap, BTreeSet};

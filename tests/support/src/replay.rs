@@ -4,7 +4,6 @@ use crate::answer::Answer;
 use crate::golden::{BoundClaim, Scenario, Verdict, full_name};
 use crate::object::{object, pod};
 use berth_core::id::PodId;
-use berth_core::intake::VolumeController;
 use berth_core::object::config::KubeSchedulerConfiguration;
 use berth_core::object::{Object, Pod};
 use berth_core::{
@@ -27,8 +26,6 @@ pub const VERDICTS: Options = Options {
 /// A scheduler with helpers that panic, naming the object, where the core returns errors.
 pub struct Replay {
     pub scheduler: Scheduler,
-    /// The volume controllers beside it.
-    pub controller: VolumeController,
 }
 
 impl Replay {
@@ -42,10 +39,7 @@ impl Replay {
         let capacities = Capacities::for_size(small(nodes), small(pods));
         let scheduler = Scheduler::new(&config, options, capacities)
             .unwrap_or_else(|errors| panic!("{errors:?}: {config:?}"));
-        Self {
-            scheduler,
-            controller: VolumeController::default(),
-        }
+        Self { scheduler }
     }
 
     /// The scenario's cluster, without the pods that are to be placed.
@@ -99,14 +93,11 @@ impl Replay {
 
     /// Binds what a placed pod waits for.
     pub fn bind_volumes(&mut self, pod: PodId) -> Vec<BoundClaim> {
-        let actions = self.scheduler.volume_actions(pod);
-        let (changes, bound) = self.controller.bind(actions);
-        for (change, object) in &changes {
-            self.apply(*change, object);
-        }
+        let bound = self.scheduler.bind_volumes(pod);
+        bound.expect("room for what is provisioned");
         // Failed: a volume of a migrated plugin is elsewhere once it is translated.
         assert_ne!(self.scheduler.volumes_bound(pod, 0), VolumesBound::NotYet);
-        let bound = bound.into_iter().map(|own| BoundClaim {
+        let bound = self.scheduler.volumes_of(pod).map(|own| BoundClaim {
             claim: own.claim,
             volume: own.volume.expect("it is bound"),
             provisioned: own.provisioned,
@@ -124,9 +115,9 @@ impl Replay {
         assert_eq!(after, before, "{} was evaluated", verdict.pod);
         match &verdict.chosen {
             Some(node) => {
-                let volumes = verdict.volumes.iter().map(|bound| {
+                for bound in &verdict.volumes {
                     let (namespace, claim) = bound.claim.split_once('/').expect("a full name");
-                    if bound.provisioned {
+                    let action = if bound.provisioned {
                         VolumeAction::SelectNode {
                             namespace,
                             claim,
@@ -138,11 +129,9 @@ impl Replay {
                             namespace,
                             claim,
                         }
-                    }
-                });
-                let (changes, _) = self.controller.bind(volumes);
-                for (change, object) in &changes {
-                    self.apply(*change, object);
+                    };
+                    let bound = self.scheduler.carry_out(action);
+                    bound.expect("room for what is provisioned");
                 }
                 self.bind_pod(json, node);
             }
@@ -158,7 +147,6 @@ impl Replay {
 
     /// Applies a change.
     pub fn apply(&mut self, change: Change, object: &Object) {
-        self.controller.hear(change, object);
         if let Err(error) = self.scheduler.apply(change, object) {
             let metadata = object.metadata();
             panic!(

@@ -4,7 +4,10 @@
 //! `plugin/pkg/admission`, and what the volume controller writes at once of a new volume.
 
 use super::Defaults;
-use crate::object::{DEFAULT_CLASS, Object, PersistentVolume, PersistentVolumeClaim, StorageClass};
+use crate::object::{
+    BETA_STORAGE_CLASS, BIND_COMPLETED, Object, PersistentVolume, PersistentVolumeClaim,
+    StorageClass,
+};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 
@@ -29,27 +32,51 @@ fn phase(volume: &PersistentVolume) -> &'static str {
     }
 }
 
+/// The class of claims that name none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefaultClass {
+    pub name: String,
+    /// When it came, in nanoseconds since 1970.
+    pub since: i64,
+}
+
+impl DefaultClass {
+    /// Of several the newest counts, of equally old ones the first by name. Mirrors `GetDefaultClass`
+    /// of `pkg/volume/util/storageclass.go`.
+    pub(crate) fn precedes(&self, other: &Self) -> bool {
+        (other.since, &self.name) < (self.since, &other.name)
+    }
+}
+
 impl Defaults {
-    /// Of several classes marked as the default one, the first by name counts.
     pub(super) fn add_storage_class(&mut self, class: &StorageClass) {
-        let mark = class.metadata.annotations.get(DEFAULT_CLASS);
-        let name = &class.metadata.name;
-        let is_first = |own: &String| name < own;
-        if mark.is_some_and(|mark| mark == "true")
-            && self.storage_class.as_ref().is_none_or(is_first)
-        {
-            self.storage_class = Some(name.clone());
+        let since = class.default_since();
+        self.offer_storage_class(since.map(|since| DefaultClass {
+            name: class.metadata.name.clone(),
+            since,
+        }));
+    }
+
+    /// Takes into account the default class of a cluster that is there already.
+    pub fn offer_storage_class(&mut self, class: Option<DefaultClass>) {
+        let Some(class) = class else {
+            return;
+        };
+        let own = self.storage_class.as_ref();
+        if own.is_none_or(|own| class.precedes(own)) {
+            self.storage_class = Some(class);
         }
     }
 
     /// Gives a claim that names no class the default one; one that an API server has admitted stays.
     pub fn apply_to_claim(&self, claim: &mut PersistentVolumeClaim) {
-        let names_one = claim.spec.storage_class_name.is_some() || !claim.class().is_empty();
-        if !names_one && claim.status.phase.is_empty() && claim.spec.volume_name.is_empty() {
-            claim
-                .spec
-                .storage_class_name
-                .clone_from(&self.storage_class);
+        let annotations = &claim.metadata.annotations;
+        let names_one =
+            claim.spec.storage_class_name.is_some() || annotations.contains_key(BETA_STORAGE_CLASS);
+        let admitted = !claim.status.phase.is_empty() || annotations.contains_key(BIND_COMPLETED);
+        if !names_one && !admitted {
+            let class = self.storage_class.as_ref();
+            claim.spec.storage_class_name = class.map(|class| class.name.clone());
         }
     }
 }

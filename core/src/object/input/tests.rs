@@ -16,6 +16,7 @@ fn prepared(documents: &[&str]) -> Prepared {
         &InputOptions {
             scheduler_names: &["default-scheduler"],
             made_pods_max: 10,
+            storage_class: None,
         },
     )
 }

@@ -3,7 +3,8 @@
 //	replay LIST.json CONFIG.json < PODS
 //
 // PODS has a NAMESPACE/NAME a line. Every node is looked at, and the first name wins a tie. Bits and
-// scores of each evaluation must be those of the record, and a question must not change the state.
+// scores of each evaluation must be those of the record, and a question must not change the state. After
+// each record comes a line with the claims that are bound for the pod.
 package main
 
 import (
@@ -95,7 +96,11 @@ func one(s *berth.Scheduler, name string, e *berth.Evaluation, out *bufio.Writer
 	if placed != record.Node {
 		return fmt.Errorf("placed on %q, explained on %q", placed, record.Node)
 	}
-	return nil
+	bound, err := s.BindVolumes(pod)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(bound)
 }
 
 // compare holds bits and scores against the record.

@@ -1,17 +1,13 @@
-//! What the volume controllers make of a placed pod's claims, for faces that play the API server.
+//! What the volume controllers make of a placed pod's claims.
 //!
 //! Mirrors what `pkg/controller/volume/persistentvolume` and a CSI driver's provisioner leave behind:
 //! a claim that is bound to its volume. Everything succeeds at once; capacity objects stay as they are.
 
-use super::{
+use berth_core::object::{
     BIND_COMPLETED, ClaimReference, NodeSelector, NodeSelectorTerm, ObjectMeta, PersistentVolume,
     PersistentVolumeClaim, PersistentVolumeSpec, Requirement, SELECTED_NODE, VolumeNodeAffinity,
     VolumeSource, VolumeStatus,
 };
-use alloc::borrow::ToOwned;
-use alloc::format;
-use alloc::string::String;
-use alloc::vec;
 
 const ZONE: &str = "topology.kubernetes.io/zone";
 
