@@ -45,14 +45,20 @@ impl Lived {
     }
 
     fn live(&mut self, event: &Event) -> Vec<Step> {
-        let steps = self.world.steps(event);
-        for step in &steps {
-            self.take(step);
+        let mut steps = Vec::new();
+        for step in self.world.steps(event) {
+            let bound = self.take(&step);
+            steps.push(step);
+            for step in bound {
+                self.take(&step);
+                steps.push(step);
+            }
         }
         steps
     }
 
-    fn take(&mut self, step: &Step) {
+    /// Takes a step; what follows for the claims of a pod that it placed.
+    fn take(&mut self, step: &Step) -> Vec<Step> {
         match step {
             Step::Apply(change, object) => apply(&mut self.engine, *change, object),
             Step::Schedule(key) => {
@@ -60,6 +66,7 @@ impl Lived {
                 if let Outcome::Scheduled(node) = self.engine.schedule(id).outcome {
                     let name = self.engine.node(node).name.to_owned();
                     self.world.assume(key, &name);
+                    return self.world.bind_volumes(self.engine.volume_actions(id));
                 }
             }
             Step::Ask(key) => {
@@ -68,6 +75,7 @@ impl Lived {
             }
             Step::Forget(key) => forget(&mut self.engine, key),
         }
+        Vec::new()
     }
 }
 

@@ -110,6 +110,16 @@ fn of_equal_volumes_the_first_name_is_taken() {
     let mut replay = cluster(&[&volumes[..], &claims[..]].concat());
     let (id, _) = place(&mut replay, &using(pod("p", json!({})), &["y", "x"]));
     assert_eq!(actions(&replay, id), ["a to y", "b to x"]);
+    // Of several that are kept for a claim, the smallest.
+    let kept = |name, size| {
+        let of_z = json!({"namespace": "default", "name": "z", "uid": "z"});
+        let spec = json!({"spec": {"capacity": {"storage": size}, "claimRef": of_z}});
+        ("PersistentVolume", volume(name, spec))
+    };
+    let claim = ("PersistentVolumeClaim", claim("z", json!({})));
+    let mut replay = cluster(&[kept("d", "9Gi"), kept("e", "3Gi"), claim]);
+    let (id, _) = place(&mut replay, &using(pod("p", json!({})), &["z"]));
+    assert_eq!(actions(&replay, id), ["e to z"]);
 }
 
 #[test]
@@ -331,6 +341,28 @@ fn a_claim_or_volume_that_goes_in_the_middle_of_a_binding_fails_it() {
         assert!(replay.scheduler.bound(id, BindOutcome::Failed, START));
         replay.remove_pod(&user);
         assert_eq!(replay.scheduler.state_hash(), never, "{kind}");
+    }
+}
+
+/// Who binds a pod elsewhere, or before its volumes are there, does so without us.
+#[test]
+fn what_was_promised_is_free_once_another_scheduler_binds_the_pod() {
+    for name in ["a", "b"] {
+        let mut replay = cluster(&[
+            ("Node", node("b", json!({}))),
+            ("PersistentVolume", volume("v", json!({}))),
+            ("PersistentVolumeClaim", claim("x", json!({}))),
+            ("PersistentVolumeClaim", claim("y", json!({}))),
+        ]);
+        let user = using(pod("p", json!({})), &["x"]);
+        let (id, _) = place(&mut replay, &user);
+        assert_eq!(actions(&replay, id), ["v to x"]);
+        let mut seen = user.clone();
+        seen["spec"]["nodeName"] = json!(name);
+        replay.apply(Change::Modified, &object("Pod", &seen));
+        assert!(actions(&replay, id).is_empty(), "{name}");
+        let (next, _) = place(&mut replay, &using(pod("q", json!({})), &["y"]));
+        assert_eq!(actions(&replay, next), ["v to y"], "{name}");
     }
 }
 

@@ -56,6 +56,8 @@ pub enum Bug {
     FinishedKept,
     /// Another pod under the same name is taken for the old one.
     UidIgnored,
+    /// Events wake nobody whom spreading rejected.
+    SpreadUnheard,
     /// Events wake nobody whom other pods' terms rejected.
     AffinityUnheard,
     /// Events wake nobody who waits for a host port.
@@ -64,11 +66,27 @@ pub enum Bug {
     NoReprieve,
     /// The first candidate is taken, not the best.
     FirstCandidate,
+    /// What a pod promised its claims stays when it loses its place.
+    PromiseKept,
+    /// What is assumed of a volume or claim outlives the object's next change.
+    PromiseNotExpired,
+    /// A volume that is promised to one claim is promised to another.
+    PromisedTwice,
+    /// Volumes of a pod that is gone count on its node.
+    VolumeUseKept,
+    /// A claim that one pod alone may use is given to two.
+    ExclusiveIgnored,
+    /// Events of claims wake nobody.
+    ClaimUnheard,
+    /// A pod waits for its volumes for ever.
+    VolumesForEver,
+    /// That a volume could not be provisioned is not noticed.
+    SelectionIgnored,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 38] = [
         Self::LostWakeUp,
         Self::TaintUnheard,
         Self::EventsNotReplayed,
@@ -94,10 +112,19 @@ impl Bug {
         Self::VerdictKept,
         Self::FinishedKept,
         Self::UidIgnored,
+        Self::SpreadUnheard,
         Self::AffinityUnheard,
         Self::PortUnheard,
         Self::NoReprieve,
         Self::FirstCandidate,
+        Self::PromiseKept,
+        Self::PromiseNotExpired,
+        Self::PromisedTwice,
+        Self::VolumeUseKept,
+        Self::ExclusiveIgnored,
+        Self::ClaimUnheard,
+        Self::VolumesForEver,
+        Self::SelectionIgnored,
     ];
 }
 

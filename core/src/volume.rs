@@ -26,6 +26,7 @@ use crate::cluster::object_table::{Key, ObjectTable};
 use crate::fixed_vec::FixedVec;
 use crate::intern::{Records, Texts, Word, Writer, word_text};
 use crate::object::Object;
+use crate::planted::{self, Bug};
 use crate::scheduler::ApplyError;
 use crate::selector;
 use crate::table::Count;
@@ -195,7 +196,7 @@ impl Volumes {
         let namespace = kind.is_namespaced().then_some(metadata.namespace.as_str());
         self.table
             .set(kind as Word, namespace, &metadata.name, writer, texts)?;
-        if let Some(key) = key.filter(|_| is_other) {
+        if let Some(key) = key.filter(|_| is_other && !planted::is(Bug::PromiseNotExpired)) {
             self.assumed.remove(key, texts);
         }
         self.count_open(was_open, is_open);
@@ -298,6 +299,7 @@ impl Volumes {
     /// The claim of the volume at a place, assumed or real.
     pub(crate) fn claim_of(&self, place: u32, volume: &VolumeView<'_>) -> Option<ClaimRef> {
         match self.assumed(self.table.key(place)) {
+            Some(_) if planted::is(Bug::PromisedTwice) => volume.claim(),
             Some([namespace, name, uid]) => Some([*namespace, *name, *uid]),
             _ => volume.claim(),
         }

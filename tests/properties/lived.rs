@@ -4,7 +4,7 @@ use berth_core::id::{NodeId, PodId};
 use berth_core::object::{Object, Pod};
 use berth_core::{
     BindOutcome, Capacities, Change, Decision, Hooks, Nomination, Options, Outcome, Permit,
-    QueuePart, Scheduler, VictimKind,
+    QueuePart, Scheduler, VictimKind, VolumesBound,
 };
 use berth_test_support::generate::Case;
 use berth_test_support::generate::event::Event;
@@ -253,6 +253,17 @@ impl Lived {
         self.engine.node_of(id).is_none() && (stands || self.engine.waits(id))
     }
 
+    /// The controllers bind the claims of a placed pod; whether all of them are.
+    fn bind_volumes(&mut self, id: PodId) -> bool {
+        let actions = self.engine.volume_actions(id);
+        for step in self.world.bind_volumes(actions) {
+            if let Step::Apply(change, object) = step {
+                self.apply(change, *object);
+            }
+        }
+        self.engine.volumes_bound(id, self.now) == VolumesBound::Yes
+    }
+
     /// Gives open bindings their outcomes.
     pub fn resolve(&mut self) {
         for (at, key) in std::mem::take(&mut self.open).into_iter().enumerate() {
@@ -274,15 +285,18 @@ impl Lived {
                 }
                 continue;
             }
+            let are_bound = self.bind_volumes(id);
             self.engine.pre_bound(id);
             let outcome = match (self.turns + at as u64) % 5 {
                 0 => BindOutcome::Failed,
                 1 => BindOutcome::Rejected,
-                2 if self.engine.bound(id, BindOutcome::Unknown, self.now) => BindOutcome::Bound,
+                2 if are_bound && self.engine.bound(id, BindOutcome::Unknown, self.now) => {
+                    BindOutcome::Bound
+                }
                 _ => BindOutcome::Bound,
             };
             let node = self.world.pod(&key).node.clone();
-            let outcome = if node.is_some() {
+            let outcome = if node.is_some() && are_bound {
                 outcome
             } else {
                 BindOutcome::Failed

@@ -147,6 +147,10 @@ impl SideBySide {
         let name = self.engine.node(node).name.to_owned();
         self.naive.assume(&pod, &name);
         self.world.assume(key, &name);
+        let actions = self.engine.volume_actions(id);
+        for step in self.world.bind_volumes(actions) {
+            self.step(&step)?;
+        }
         Ok(())
     }
 

@@ -167,8 +167,6 @@ impl Cluster {
         }
         if !is_same {
             self.volumes.unreserve(id, &mut self.texts);
-        } else if !pod.spec.node_name.is_empty() {
-            self.volumes.bound(id, &mut self.texts);
         }
         if old.state == PodState::Orphan {
             self.orphans.count_down();
@@ -254,7 +252,6 @@ impl Cluster {
     pub(crate) fn confirm(&mut self, pod: PodId) {
         let row = self.pods.at(pod).row;
         self.displace(pod.0);
-        self.volumes.bound(pod, &mut self.texts);
         let name = self.nodes.at(row).name;
         crate::intern::retain_texts(&[name], &mut self.texts);
         if let Some(entry) = self.pods.at_mut(pod) {

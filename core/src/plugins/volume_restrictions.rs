@@ -8,6 +8,7 @@ use crate::class::{ClassView, Section};
 use crate::cycle::{Attempt, Fault, Prepared, Refusal, Scratch, VolumeScratch, volumes};
 use crate::decision::AttemptError;
 use crate::intern::Word;
+use crate::planted::{self, Bug};
 use crate::plugins::Plugin;
 use crate::volume::item::{self, Item};
 use crate::volume::record::READ_WRITE_ONCE_POD;
@@ -38,7 +39,8 @@ pub(crate) fn pre_filter(
         let Some(view) = state.claim(claim.namespace, claim.name) else {
             return Ok(Prepared::Refuses(Fault::NoClaim(claim.name)));
         };
-        let is_exclusive = view.access_modes & READ_WRITE_ONCE_POD != 0;
+        let is_exclusive =
+            view.access_modes & READ_WRITE_ONCE_POD != 0 && !planted::is(Bug::ExclusiveIgnored);
         if is_exclusive && !scratch.exclusive.contains(&claim.name) {
             volumes::push(&mut scratch.exclusive, claim.name)?;
             scratch.conflicts = scratch

@@ -18,6 +18,7 @@ use crate::id::{ClassId, PodId};
 use crate::intern::Word;
 use crate::planted::{self, Bug};
 use crate::plugins::Plugin;
+use crate::volume::VolumeKind;
 
 /// The plugins' answers to the queue, from the cluster as it is.
 #[derive(Clone, Copy)]
@@ -61,9 +62,13 @@ impl Rules for Judge<'_> {
         };
         let is_node = event.resource == Resource::Node;
         let is_deaf = match plugin {
+            Plugin::PodTopologySpread => planted::is(Bug::SpreadUnheard),
             Plugin::InterPodAffinity => planted::is(Bug::AffinityUnheard),
             Plugin::NodePorts => planted::is(Bug::PortUnheard),
-            _ => false,
+            _ => {
+                event.resource == Resource::Volume(VolumeKind::Claim)
+                    && planted::is(Bug::ClaimUnheard)
+            }
         };
         if is_deaf {
             return false;

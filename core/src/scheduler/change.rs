@@ -251,6 +251,7 @@ impl Scheduler {
                 self.tell(News::new(Resource::AssignedPod, action, from, to));
             }
         } else if is_assigned {
+            self.end_promises(id, old, new, before.place);
             self.leave_queue(id);
             let to = End::Pod(placed(id, new.class));
             self.tell(News::new(Resource::AssignedPod, action::ADD, End::None, to));

@@ -6,10 +6,12 @@
 
 use super::change::{End, News};
 use super::{ApplyError, Change, Scheduler};
+use crate::cluster::PodRow;
 use crate::decision::AttemptError;
 use crate::id::{NodeId, PodId, ProfileId};
 use crate::intern::{Word, word_text};
 use crate::object::Object;
+use crate::planted::{self, Bug};
 use crate::plugins::volume_binding;
 use crate::queue::Place;
 use crate::queue::event::{Resource, VolumeSide, action};
@@ -144,6 +146,18 @@ impl Scheduler {
         Ok(!reservations.is_empty())
     }
 
+    /// The pod was seen on a node. Who placed it elsewhere, or before its volumes were there, did so
+    /// without us: what we promised its claims is taken back.
+    pub(super) fn end_promises(&mut self, pod: PodId, old: &PodRow, new: &PodRow, place: Place) {
+        let volumes = &mut self.cluster.volumes;
+        let is_ours = old.row == new.row && !matches!(place, Place::Permit | Place::PreBind);
+        if is_ours {
+            volumes.bound(pod, &mut self.cluster.texts);
+        } else {
+            volumes.unreserve(pod, &mut self.cluster.texts);
+        }
+    }
+
     fn profile_of(&self, pod: PodId) -> Option<usize> {
         let row = self.row(pod)?;
         let profile = self.cluster.class(row.class).class.profile;
@@ -206,7 +220,11 @@ impl Scheduler {
         match cluster.volumes.progress(pod, labels, &cluster.texts) {
             Progress::Bound => VolumesBound::Yes,
             Progress::Failed => VolumesBound::Failed,
-            Progress::Waits if item.place == Place::PreBind && now >= item.deadline => {
+            Progress::Waits
+                if item.place == Place::PreBind
+                    && now >= item.deadline
+                    && !planted::is(Bug::VolumesForEver) =>
+            {
                 VolumesBound::TimedOut
             }
             Progress::Waits => VolumesBound::NotYet,

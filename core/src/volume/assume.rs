@@ -8,6 +8,7 @@ use crate::capacity::CapacityExceeded;
 use crate::cluster::object_table::Key;
 use crate::id::PodId;
 use crate::intern::{Texts, Word, Writer, release_texts, retain_texts};
+use crate::planted::{self, Bug};
 use crate::selector::LabelsView;
 
 /// A claim that a pod in flight waits for.
@@ -118,7 +119,9 @@ impl Volumes {
     /// Takes back what was reserved for a pod, where the object has not changed since.
     pub(crate) fn unreserve(&mut self, pod: PodId, texts: &mut Texts) {
         self.end(pod, texts, |volumes, binding, texts| {
-            volumes.assumed.remove(binding.key(), texts);
+            if !planted::is(Bug::PromiseKept) {
+                volumes.assumed.remove(binding.key(), texts);
+            }
         });
     }
 
@@ -180,7 +183,8 @@ impl Volumes {
             })
         };
         if binding.volume == 0 {
-            if claim.selected_node() != Some(binding.node) {
+            let is_reset = claim.selected_node() != Some(binding.node);
+            if is_reset && !planted::is(Bug::SelectionIgnored) {
                 return Progress::Failed;
             }
             match is_reachable(claim.volume) {

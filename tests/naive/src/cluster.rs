@@ -139,6 +139,17 @@ impl Cluster {
 
     fn apply_storage(&mut self, gone: bool, object: &Object) {
         let all = &mut self.storage;
+        let meta = object.metadata();
+        let key = (meta.namespace.clone(), meta.name.clone());
+        let is_same = !gone
+            && match object {
+                Object::PersistentVolume(own) => all.volumes.get(&key) == Some(own),
+                Object::PersistentVolumeClaim(own) => all.claims.get(&key) == Some(own),
+                _ => true,
+            };
+        if !is_same {
+            all.expire(object);
+        }
         match object {
             Object::PersistentVolume(own) => put(&mut all.volumes, gone, &**own, &own.metadata),
             Object::PersistentVolumeClaim(own) => put(&mut all.claims, gone, &**own, &own.metadata),

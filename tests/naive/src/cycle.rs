@@ -13,7 +13,7 @@ use crate::{
 use berth_core::object::{ContainerPort, Pod};
 use berth_core::plugins::{Plugin, Point};
 use berth_core::profile::Profile;
-use berth_core::{DecisionRecord, NodeScore, PodResult};
+use berth_core::{BoundClaim, DecisionRecord, NodeScore, PodResult};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Choices beside the profile.
@@ -51,8 +51,8 @@ struct Facts {
 
 /// How an attempt ends before its search.
 enum Stop {
-    /// No node will do, for this reason.
-    Refused(String),
+    /// No node will do, as this plugin says for this reason.
+    Refused(Plugin, String),
     /// The attempt failed.
     Failed(String),
 }
@@ -95,7 +95,7 @@ impl Cluster {
         let facts = match self.pre_filter(pod, profile) {
             Ok(facts) => facts,
             Err(Stop::Failed(error)) => return Err(error),
-            Err(Stop::Refused(reason)) => {
+            Err(Stop::Refused(_, reason)) => {
                 record.feasible = Some(0);
                 record.evaluated = Some(0);
                 record.message = Some(format!("{} {reason}.", self.none_available()));
@@ -133,6 +133,7 @@ impl Cluster {
         for plugin in profile.plugins(Point::PreFilter).iter().copied() {
             let mut names = None;
             let mut skips = false;
+            let refused = |reason| Stop::Refused(plugin, reason);
             match plugin {
                 Plugin::NodeName => names = node_name::pre_filter(pod),
                 Plugin::NodeAffinity => {
@@ -140,7 +141,8 @@ impl Cluster {
                         node_affinity::PreFilter::Skip => skips = true,
                         node_affinity::PreFilter::Nodes(some) => names = some,
                         node_affinity::PreFilter::Conflict => {
-                            return Err(Stop::Refused(node_affinity::CONFLICT.to_owned()));
+                            let reason = node_affinity::CONFLICT.to_owned();
+                            return Err(Stop::Refused(plugin, reason));
                         }
                     }
                 }
@@ -159,22 +161,23 @@ impl Cluster {
                         skips = required.is_none();
                         facts.affinity = required;
                     }
-                    Err(refusal) => return Err(Stop::Refused(refusal.reasons.join(", "))),
+                    Err(refusal) => {
+                        return Err(Stop::Refused(plugin, refusal.reasons.join(", ")));
+                    }
                 },
                 Plugin::NodeDeclaredFeatures => {
                     facts.features = node_declared_features::pre_filter(pod);
                     skips = facts.features.is_none();
                 }
                 Plugin::VolumeRestrictions => {
-                    facts.disks =
-                        volume_restrictions::pre_filter(self, pod).map_err(Stop::Refused)?;
+                    facts.disks = volume_restrictions::pre_filter(self, pod).map_err(refused)?;
                     skips = facts.disks.is_none();
                 }
                 Plugin::NodeVolumeLimits => skips = !node_volume_limits::pre_filter(pod),
                 Plugin::VolumeBinding => {
                     facts.claims =
                         volume_binding::pre_filter(self, pod).map_err(|stop| match stop {
-                            volume_binding::Stop::Refused(reason) => Stop::Refused(reason),
+                            volume_binding::Stop::Refused(reason) => Stop::Refused(plugin, reason),
                             volume_binding::Stop::Failed(error) => {
                                 Stop::Failed(running("PreFilter", plugin, &error))
                             }
@@ -182,7 +185,7 @@ impl Cluster {
                     skips = facts.claims.is_none();
                 }
                 Plugin::VolumeZone => {
-                    facts.zones = volume_zone::pre_filter(self, pod).map_err(Stop::Refused)?;
+                    facts.zones = volume_zone::pre_filter(self, pod).map_err(refused)?;
                     skips = facts.zones.is_none();
                 }
                 _ => {}
@@ -197,7 +200,8 @@ impl Cluster {
                     None => names,
                 };
                 if both.is_empty() {
-                    return Err(Stop::Refused(nothing_left(&facts.narrowing)));
+                    let reason = nothing_left(&facts.narrowing);
+                    return Err(Stop::Refused(Plugin::NodeAffinity, reason));
                 }
                 facts.names = Some(both);
             }
@@ -269,7 +273,7 @@ impl Cluster {
         let facts = match self.pre_filter(pod, profile) {
             Ok(facts) => facts,
             Err(Stop::Failed(error)) => return Err(error),
-            Err(Stop::Refused(_)) => return Ok(Vec::new()),
+            Err(Stop::Refused(..)) => return Ok(Vec::new()),
         };
         let mut names = Vec::new();
         for node in &self.nodes {
@@ -293,15 +297,52 @@ impl Cluster {
     ) -> Result<(), String> {
         record.result = PodResult::Scheduled;
         record.node = Some(node.name().to_owned());
-        let filters = profile
-            .plugins(Point::Filter)
-            .contains(&Plugin::VolumeBinding);
-        if let Some(claims) = facts.claims.as_ref().filter(|_| filters)
-            && let Ok(plan) = volume_binding::filter(self, claims, node)?
-        {
-            record.volumes = plan.bound_claims();
-        }
+        record.volumes = self.bound_claims(profile, facts, node)?;
         Ok(())
+    }
+
+    fn bound_claims(
+        &self,
+        profile: &Profile,
+        facts: &Facts,
+        node: &NodeState,
+    ) -> Result<Vec<BoundClaim>, String> {
+        let filters = profile.plugins(Point::Filter);
+        let claims = facts.claims.as_ref();
+        let claims = claims.filter(|_| filters.contains(&Plugin::VolumeBinding));
+        let plan = claims.map(|claims| volume_binding::filter(self, claims, node));
+        let plan = plan.transpose()?.and_then(Result::ok);
+        Ok(plan.map_or_else(Vec::new, |plan| plan.bound_claims()))
+    }
+
+    /// What the pod's claims get if it is placed on the node, in the order of the calls.
+    ///
+    /// # Errors
+    /// What keeps the filters from running.
+    pub fn claims_on(
+        &self,
+        pod: &Pod,
+        profile: &Profile,
+        node: &str,
+    ) -> Result<Vec<BoundClaim>, String> {
+        let facts = match self.pre_filter(pod, profile) {
+            Ok(facts) => facts,
+            Err(Stop::Failed(error)) => return Err(error),
+            Err(Stop::Refused(..)) => return Ok(Vec::new()),
+        };
+        let mut nodes = self.nodes.iter();
+        match nodes.find(|state| state.name() == node) {
+            Some(state) => self.bound_claims(profile, &facts, state),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The plugin that lets no node be looked at.
+    pub fn pre_filter_rejector(&self, pod: &Pod, profile: &Profile) -> Option<Plugin> {
+        match self.pre_filter(pod, profile) {
+            Err(Stop::Refused(plugin, _)) => Some(plugin),
+            _ => None,
+        }
     }
 
     /// Mirrors `FitError.Error`: each reason with the number of nodes that gave it.

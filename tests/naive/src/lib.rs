@@ -13,6 +13,8 @@
 //! Differences from upstream are Berth's listed ones: sums saturate instead of wrapping, a request
 //! beyond `i64` fits nowhere, host ports are counted instead of being a set.
 //!
+//! Volumes that placed pods promise to their claims are in `reserve`, for who plays the loop.
+//!
 //! Not here: device claims, nominations, preemption, the queue. Pods that need the first are refused
 //! by the engine before any rule is asked.
 
@@ -32,6 +34,7 @@ mod node_unschedulable;
 mod node_volume_limits;
 mod pod_topology_spread;
 mod requests;
+mod reserve;
 mod select;
 mod selector;
 mod storage;
@@ -43,6 +46,7 @@ mod volume_zone;
 pub use cluster::{Cluster, Image, NodeState, Placed};
 pub use cycle::{Options, Search};
 pub use requests::{Amounts, Requested};
+pub use reserve::{Promise, Promises};
 pub use storage::Storage;
 
 pub use select::Ties;

@@ -2,6 +2,7 @@
 //! `csi-translation-lib` and the listers that the volume plugins share.
 
 use crate::cluster::Key;
+use crate::reserve::Promises;
 use berth_core::object::{
     CsiDriver, CsiNode, CsiStorageCapacity, Labels, NodeSelector, NodeSelectorTerm, ObjectMeta,
     PersistentVolume, PersistentVolumeClaim, Pod, Requirement, StorageClass, Volume,
@@ -19,6 +20,7 @@ pub struct Storage {
     pub csi_drivers: BTreeMap<Key, CsiDriver>,
     pub capacities: BTreeMap<Key, CsiStorageCapacity>,
     pub attachments: BTreeMap<Key, VolumeAttachment>,
+    pub promises: Promises,
 }
 
 /// A claim that a pod names.

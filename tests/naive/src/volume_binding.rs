@@ -155,7 +155,7 @@ pub fn filter<'a>(
     let mut due: Vec<&PersistentVolumeClaim> = Vec::new();
     let mut to_match: Vec<&PersistentVolumeClaim> = Vec::new();
     for claim in &claims.delayed {
-        match claim.metadata.annotations.get(SELECTED_NODE) {
+        match cluster.storage.selected_node(claim) {
             None => to_match.push(claim),
             Some(selected) if selected == node.name() => due.push(claim),
             Some(_) => {
@@ -236,7 +236,7 @@ fn storage_of(list: &ResourceList) -> Option<Quantity> {
     list.get("storage").copied()
 }
 
-/// Mirrors `FindMatchingVolume`: the one that is kept for the claim, else the smallest that fits.
+/// Mirrors `FindMatchingVolume`: one that is kept for the claim, else the smallest that fits.
 fn matching<'a>(
     cluster: &'a Cluster,
     claim: &PersistentVolumeClaim,
@@ -244,6 +244,7 @@ fn matching<'a>(
     node: &NodeState,
 ) -> Option<&'a PersistentVolume> {
     let mut smallest: Option<(Quantity, &PersistentVolume)> = None;
+    let mut kept: Option<(Quantity, &PersistentVolume)> = None;
     let selector = claim.spec.selector.as_ref();
     let selector = selector.map(|own| Selector::of_labels(Some(own)).unwrap_or(Selector::Nothing));
     let mode = |mode: &Option<String>| match mode.as_deref() {
@@ -269,19 +270,18 @@ fn matching<'a>(
         {
             continue;
         }
-        let reachable = is_reachable(spec.node_affinity.required.as_ref(), node);
-        if let Some(kept) = &spec.claim_ref {
+        if let Some(owner) = cluster.storage.claim_of(volume) {
             let metadata = &claim.metadata;
-            let is_for = kept.name == metadata.name
-                && kept.namespace == metadata.namespace
-                && (kept.uid.is_empty() || kept.uid == metadata.uid);
-            if is_for {
-                return reachable.then_some(volume);
+            let is_for = owner.name == metadata.name
+                && owner.namespace == metadata.namespace
+                && (owner.uid.is_empty() || owner.uid == metadata.uid);
+            if is_for && kept.is_none_or(|(least, _)| capacity < least) {
+                kept = Some((capacity, volume));
             }
             continue;
         }
         let modes = &claim.spec.access_modes;
-        let fits = reachable
+        let fits = is_reachable(spec.node_affinity.required.as_ref(), node)
             && volume.status.phase == "Available"
             && selector
                 .as_ref()
@@ -290,6 +290,11 @@ fn matching<'a>(
         if fits && smallest.is_none_or(|(least, _)| capacity < least) {
             smallest = Some((capacity, volume));
         }
+    }
+    if let Some((_, volume)) = kept {
+        // The only one that the claim may get.
+        let affinity = volume.spec.node_affinity.required.as_ref();
+        return is_reachable(affinity, node).then_some(volume);
     }
     smallest.map(|(_, volume)| volume)
 }

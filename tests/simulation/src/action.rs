@@ -29,11 +29,17 @@ pub enum Verb {
     Kubelet,
     /// A namespace, Service, owner or budget comes, changes or goes.
     Other,
+    /// A class, volume, claim, or what a driver says comes, changes or goes.
+    Storage,
+    /// A controller of volumes acts.
+    Control,
     /// Time passes.
     Advance,
     /// A kind is listed anew.
     Relist,
     Restart,
+    /// The scheduler is saved and loaded.
+    Save,
     /// Many changes at once.
     Burst,
     /// A pod is made active.
@@ -57,7 +63,7 @@ pub struct Action {
 }
 
 /// Weights, each with the mood of the setup that multiplies it, if any.
-const WEIGHTS: [(Verb, usize, Option<usize>); 22] = [
+const WEIGHTS: [(Verb, usize, Option<usize>); 25] = [
     (Verb::Turn, 240, None),
     (Verb::Deliver, 220, None),
     (Verb::Answer, 150, None),
@@ -72,9 +78,12 @@ const WEIGHTS: [(Verb, usize, Option<usize>); 22] = [
     (Verb::ForeignBind, 12, None),
     (Verb::Kubelet, 110, Some(1)),
     (Verb::Other, 20, None),
+    (Verb::Storage, 70, None),
+    (Verb::Control, 120, None),
     (Verb::Advance, 40, Some(3)),
     (Verb::Relist, 8, None),
     (Verb::Restart, 2, None),
+    (Verb::Save, 6, None),
     (Verb::Burst, 3, None),
     (Verb::Activate, 5, None),
     (Verb::Ask, 6, None),
@@ -85,7 +94,12 @@ const WEIGHTS: [(Verb, usize, Option<usize>); 22] = [
 /// The first `steps` steps of a seed.
 pub fn script(setup: &Setup, steps: usize) -> Vec<Action> {
     let weights = WEIGHTS.map(|(verb, weight, mood)| {
-        let times = mood.map_or(1, |mood| setup.moods[mood]);
+        let of_storage = matches!(verb, Verb::Storage | Verb::Control);
+        let times = match mood {
+            _ if of_storage && setup.storage.is_none() => 0,
+            Some(mood) => setup.moods[mood],
+            None => 1,
+        };
         (verb, weight * times)
     });
     let total = weights.iter().map(|(_, weight)| weight).sum();

@@ -1,7 +1,7 @@
 //! The scheduler's view of the server, as a client library keeps it: events of a watch and lists go
 //! in; what is older than what is known of an object is dropped.
 
-use crate::server::{Id, Seen, Server, id_of};
+use crate::server::{Id, Seen, Server, Versioned, id_of};
 use berth_core::object::Object;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,18 +40,30 @@ impl Client {
         Some(id)
     }
 
-    /// Takes over what the server holds of a kind; gives all that may have changed.
-    pub fn relist(&mut self, server: &Server, kind: &'static str) -> Vec<Id> {
+    /// Takes over a list of a kind; gives all that may have changed. `None` if it is older than what
+    /// is known: it is not taken.
+    pub fn relist<'a>(
+        &mut self,
+        kind: &'static str,
+        version: u64,
+        list: impl Iterator<Item = (&'a Id, &'a Versioned)>,
+    ) -> Option<Vec<Id>> {
+        let listed = self.listed.get(kind).copied().unwrap_or(0);
         let of_kind = |id: &&Id| id.0 == kind;
+        let known = self.versions.iter().filter(|(id, _)| of_kind(id));
+        let known = known.map(|(_, version)| *version).max().unwrap_or(0);
+        if version < known.max(listed) {
+            return None;
+        }
         let mut changed: BTreeSet<Id> = self.store.keys().filter(of_kind).cloned().collect();
         self.store.retain(|id, _| id.0 != kind);
-        for (id, own) in server.list(kind) {
+        for (id, own) in list {
             self.versions.insert(id.clone(), own.version);
             self.store.insert(id.clone(), own.object.clone());
             changed.insert(id.clone());
         }
-        self.listed.insert(kind, server.version);
-        changed.into_iter().collect()
+        self.listed.insert(kind, version);
+        Some(changed.into_iter().collect())
     }
 
     /// Takes over what the server holds of one object, as after reading it.
@@ -61,6 +73,11 @@ impl Client {
             Some(own) => self.store.insert(id.clone(), own.object.clone()),
             None => self.store.remove(id),
         };
+    }
+
+    /// The version that was last seen of an object.
+    pub fn version(&self, id: &Id) -> u64 {
+        self.versions.get(id).copied().unwrap_or(0)
     }
 
     /// What the scheduler is to know of an object: finished pods are gone for it.

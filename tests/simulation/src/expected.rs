@@ -49,6 +49,8 @@ pub struct Expected {
     pub nomination: String,
     /// `status.nominatedNodeName` as last told.
     pub status_nomination: String,
+    /// When it left the cycle for its binding.
+    pub binding_since: u64,
     /// It may be active in spite of its backoff.
     pub activated: bool,
     /// Something happened, while it waited at Permit, that wakes whoever waits.
@@ -87,6 +89,7 @@ impl Expected {
             rejectors: PluginSet::EMPTY,
             nomination,
             status_nomination: pod.status.nominated_node_name.clone(),
+            binding_since: now,
             activated: false,
             heard: false,
             fits_nowhere: false,

@@ -53,11 +53,29 @@ pub enum Fault {
     Restarted,
     /// The clock that the scheduler is told goes back.
     ClockBack,
+    /// The server refuses a write to a volume or claim.
+    VolumeWriteRefused,
+    /// Such a write takes effect, and its answer is lost.
+    VolumeAnswerLost,
+    /// The volumes of a placed pod are not there in time.
+    VolumesTimedOut,
+    /// Another scheduler keeps a volume for another claim.
+    VolumeTaken,
+    /// A claim is deleted while its pod is being bound.
+    ClaimDeleted,
+    /// A volume could not be provisioned: the node that was selected for it is taken back.
+    ProvisioningFailed,
+    /// A node tells its CSI drivers long after it came.
+    CsiNodeLate,
+    /// A list is older than what is known.
+    StaleList,
+    /// The server is made anew from an older state, and its versions go back.
+    VersionBack,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 33] = [
         Self::EventLost,
         Self::EventDelayed,
         Self::EventDoubled,
@@ -82,6 +100,15 @@ impl Fault {
         Self::CapacityFull,
         Self::Restarted,
         Self::ClockBack,
+        Self::VolumeWriteRefused,
+        Self::VolumeAnswerLost,
+        Self::VolumesTimedOut,
+        Self::VolumeTaken,
+        Self::ClaimDeleted,
+        Self::ProvisioningFailed,
+        Self::CsiNodeLate,
+        Self::StaleList,
+        Self::VersionBack,
     ];
 
     /// The fault of this name.
@@ -93,7 +120,7 @@ impl Fault {
 
 /// A set of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Faults(u32);
+pub struct Faults(u64);
 
 impl Faults {
     pub const NONE: Self = Self(0);
@@ -101,25 +128,31 @@ impl Faults {
 
     /// Whether the fault is in the set.
     pub const fn has(self, fault: Fault) -> bool {
-        self.0 & (1 << fault as u32) != 0
+        self.0 & (1 << fault as u64) != 0
     }
 
     /// The set with the fault.
     #[must_use]
     pub const fn with(self, fault: Fault) -> Self {
-        Self(self.0 | 1 << fault as u32)
+        Self(self.0 | 1 << fault as u64)
     }
 
     /// The set without the fault.
     #[must_use]
     pub const fn without(self, fault: Fault) -> Self {
-        Self(self.0 & !(1 << fault as u32))
+        Self(self.0 & !(1 << fault as u64))
     }
 }
 
 /// How often each fault happened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts(pub [u64; Fault::ALL.len()]);
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self([0; Fault::ALL.len()])
+    }
+}
 
 impl Counts {
     /// One more.

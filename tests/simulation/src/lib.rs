@@ -3,6 +3,7 @@
 //!
 //! 1. [`setup`]: what a seed makes before its first step; [`action`]: its script, one step a number;
 //!    [`fault`]: what may go wrong.
+//!    [`storage`]: recipes of volumes and claims.
 //! 2. `server`: objects with versions and their watches; `client`: what the scheduler knows of them.
 //! 3. `simulation`: one step after the other; `expected`: what should be known of each pod.
 //! 4. `check`: what must hold after every step, by the numbers of the invariants in its files.
@@ -26,6 +27,7 @@ mod server;
 pub mod setup;
 pub mod shrink;
 mod simulation;
+pub mod storage;
 mod violation;
 
 pub use simulation::{Looks, Simulation};

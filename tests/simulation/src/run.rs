@@ -32,6 +32,13 @@ pub fn play(setup: &Rc<Setup>, actions: &[Action], faults: Faults) -> Outcome {
     play_in(Simulation::new(setup, faults), actions)
 }
 
+/// The same, with one scheduler from the first step to the last.
+pub fn play_unsaved(setup: &Rc<Setup>, actions: &[Action], faults: Faults) -> Outcome {
+    let mut simulation = Simulation::new(setup, faults);
+    simulation.saves = false;
+    play_in(simulation, actions)
+}
+
 /// The same, printing all that happens.
 pub fn play_aloud(setup: &Rc<Setup>, actions: &[Action], faults: Faults) -> Outcome {
     let mut simulation = Simulation::new(setup, faults);

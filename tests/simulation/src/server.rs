@@ -1,6 +1,6 @@
 //! The model API server: objects with versions, and a stream of events a kind.
 
-use berth_core::object::{Node, Object, Pod};
+use berth_core::object::{Node, Object, PersistentVolume, PersistentVolumeClaim, Pod};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Kind, namespace and name.
@@ -32,6 +32,29 @@ pub struct Seen {
     pub version: u64,
     pub gone: bool,
     pub object: Object,
+}
+
+/// What the server held at a time.
+#[derive(Clone, Debug, Default)]
+pub struct Past {
+    version: u64,
+    objects: BTreeMap<Id, Versioned>,
+}
+
+impl Past {
+    /// Its version, and the objects of a kind.
+    pub fn list(&self, kind: &'static str) -> (u64, impl Iterator<Item = (&Id, &Versioned)>) {
+        (self.version, of_kind(&self.objects, kind))
+    }
+}
+
+fn of_kind<'a>(
+    objects: &'a BTreeMap<Id, Versioned>,
+    kind: &'static str,
+) -> impl Iterator<Item = (&'a Id, &'a Versioned)> {
+    let first = (kind, String::new(), String::new());
+    let rest = objects.range(first..);
+    rest.take_while(move |((own, _, _), _)| *own == kind)
 }
 
 /// All objects, and the events that the scheduler has not read yet.
@@ -78,9 +101,22 @@ impl Server {
 
     /// Objects of a kind.
     pub fn list(&self, kind: &'static str) -> impl Iterator<Item = (&Id, &Versioned)> {
-        let first = (kind, String::new(), String::new());
-        let rest = self.objects.range(first..);
-        rest.take_while(move |((own, _, _), _)| *own == kind)
+        of_kind(&self.objects, kind)
+    }
+
+    /// All that is there now.
+    pub fn snapshot(&self) -> Past {
+        Past {
+            version: self.version,
+            objects: self.objects.clone(),
+        }
+    }
+
+    /// All that was there then, and nothing that came later.
+    pub fn restore(&mut self, past: &Past) {
+        self.version = past.version;
+        self.objects.clone_from(&past.objects);
+        self.streams.clear();
     }
 
     /// All pods.
@@ -97,6 +133,42 @@ impl Server {
             Object::Node(node) => Some(&**node),
             _ => None,
         })
+    }
+
+    /// All volumes.
+    pub fn volumes(&self) -> impl Iterator<Item = &PersistentVolume> {
+        let all = self.list("PersistentVolume");
+        all.filter_map(|(_, own)| match &own.object {
+            Object::PersistentVolume(volume) => Some(&**volume),
+            _ => None,
+        })
+    }
+
+    /// All claims.
+    pub fn claims(&self) -> impl Iterator<Item = &PersistentVolumeClaim> {
+        let all = self.list("PersistentVolumeClaim");
+        all.filter_map(|(_, own)| match &own.object {
+            Object::PersistentVolumeClaim(claim) => Some(&**claim),
+            _ => None,
+        })
+    }
+
+    /// The volume of this name.
+    pub fn volume(&self, name: &str) -> Option<&PersistentVolume> {
+        self.volumes().find(|own| own.metadata.name == name)
+    }
+
+    /// The claim of this key.
+    pub fn claim(&self, key: &Key) -> Option<&PersistentVolumeClaim> {
+        self.claims().find(|own| {
+            let meta = &own.metadata;
+            (&meta.namespace, &meta.name) == (&key.0, &key.1)
+        })
+    }
+
+    /// The node of this name.
+    pub fn node(&self, name: &str) -> Option<&Node> {
+        self.nodes().find(|own| own.metadata.name == name)
     }
 
     /// The pod of this key.

@@ -3,6 +3,7 @@
 
 use crate::fault::{Fault, Faults};
 use crate::random::Random;
+use crate::storage::StorageSetup;
 use berth_core::object::config::KubeSchedulerConfiguration;
 use berth_core::profile::Profile;
 use berth_core::{Capacities, Fidelity, NodeSearch, Options, Ties};
@@ -57,6 +58,8 @@ pub struct Setup {
     pub merges_recreation: bool,
     /// Weights of the kinds of steps are multiplied by these.
     pub moods: [usize; 4],
+    /// Volumes, if the seed has any.
+    pub storage: Option<StorageSetup>,
 }
 
 impl Setup {
@@ -75,6 +78,16 @@ impl Setup {
         let mut config = configuration_json(&profiles);
         config["podInitialBackoffSeconds"] = json!(initial);
         config["podMaxBackoffSeconds"] = json!(longest);
+        let storage = StorageSetup::draw(&mut Random::part(seed, u64::MAX - 1));
+        if let Some(storage) = &storage {
+            let args = json!({"bindTimeoutSeconds": storage.timeout});
+            let profiles = config["profiles"].as_array_mut();
+            for profile in profiles.expect("a list") {
+                let args = json!({"name": "VolumeBinding", "args": args});
+                let all = profile["pluginConfig"].as_array_mut();
+                all.expect("a list").push(args);
+            }
+        }
         let config: KubeSchedulerConfiguration =
             serde_json::from_value(config).expect("a configuration");
         let style = random.choose(&[0, 0, 1, 2]);
@@ -129,6 +142,7 @@ impl Setup {
             waits: random.choose(&[0, 0, 10, 40]),
             merges_recreation: random.one_in(2),
             moods: [(); 4].map(|()| random.choose(&[1, 1, 2, 4])),
+            storage,
         }
     }
 
@@ -216,10 +230,12 @@ fn draw_capacities(random: &mut Random, most: (usize, usize), faults: Faults) ->
     capacities.live_words = 1 << 13;
     capacities.live_classes = random.choose(&[1, 3, 32]);
     if faults.has(Fault::CapacityFull) {
-        match random.below(4) {
+        match random.below(6) {
             0 => capacities.nodes = small(most.0.saturating_sub(1).max(1)),
             1 => capacities.pods = small((most.1 * 2 / 3).max(1)),
             2 => capacities.classes = small((most.1 / 3).max(2)),
+            3 => capacities.volumes = 12,
+            4 => capacities.volume_uses = small((most.1 / 3).max(2)),
             _ => capacities.in_flight_events = 16,
         }
     }
@@ -238,6 +254,13 @@ fn plain_node(random: &mut Random) -> NodeRecipe {
         // 110, 3, 8, 1 pods.
         pods: Some(random.choose(&[0, 0, 0, 1, 2, 4])),
         zone: random.choose(&[None, Some(0), Some(0), Some(1), Some(1)]),
+        // Domains without room that other reasons than room keep empty.
+        unschedulable: random.one_in(8),
+        taints: if random.one_in(8) {
+            vec![(0, 0, 0)]
+        } else {
+            Vec::new()
+        },
         ..NodeRecipe::default()
     }
 }

@@ -4,9 +4,13 @@
 mod ask;
 mod calls;
 mod calm;
+mod controllers;
 mod excuse;
+mod saved;
+mod storage;
 mod told;
 mod turn;
+mod volumes;
 mod watch;
 mod world;
 
@@ -19,7 +23,7 @@ use crate::check;
 use crate::expected::{All, Expected, Place, SECOND};
 use crate::fault::{Counts, Fault, Faults};
 use crate::random::Random;
-use crate::server::{Key, Server};
+use crate::server::{Key, Past, Server};
 use crate::setup::{Clock, Setup};
 use crate::violation::{Check, ensure};
 use berth_core::id::PodId;
@@ -48,6 +52,10 @@ pub struct Looks {
     pub waiting: u64,
     /// Comparisons with a scheduler that was built anew.
     pub rebuilt: u64,
+    /// Pods that were placed with claims to be bound.
+    pub promised: u64,
+    /// Schedulers that went on from what was saved.
+    pub saved: u64,
 }
 
 impl Looks {
@@ -59,6 +67,8 @@ impl Looks {
         self.parked += other.parked;
         self.waiting += other.waiting;
         self.rebuilt += other.rebuilt;
+        self.promised += other.promised;
+        self.saved += other.saved;
     }
 }
 
@@ -78,6 +88,8 @@ pub struct Simulation {
     faults: Faults,
     /// No faults happen for now.
     pub(crate) calm: bool,
+    /// Whether the scheduler is replaced by what was saved of it.
+    pub saves: bool,
     /// Every change, decision and outcome is printed.
     pub aloud: bool,
     pub counts: Counts,
@@ -92,8 +104,11 @@ pub struct Simulation {
     pub(crate) suspicious: bool,
     pods_ever: u32,
     nodes_ever: u32,
+    volumes_ever: u32,
     uids: u64,
     gone_nodes: Vec<String>,
+    /// What the server held some time ago.
+    past: Past,
 }
 
 impl Simulation {
@@ -101,7 +116,7 @@ impl Simulation {
     pub fn new(setup: &Rc<Setup>, faults: Faults) -> Self {
         let mut engine = new_scheduler(setup);
         engine.advance(START);
-        Self {
+        let mut simulation = Self {
             setup: Rc::clone(setup),
             engine,
             server: Server::default(),
@@ -113,6 +128,7 @@ impl Simulation {
             now: START,
             faults,
             calm: false,
+            saves: true,
             aloud: false,
             counts: Counts::default(),
             looks: Looks::default(),
@@ -121,9 +137,13 @@ impl Simulation {
             suspicious: false,
             pods_ever: 0,
             nodes_ever: 0,
+            volumes_ever: 0,
             uids: 0,
             gone_nodes: Vec::new(),
-        }
+            past: Past::default(),
+        };
+        simulation.lay_out();
+        simulation
     }
 
     /// Does one step, then checks what must hold.
@@ -144,6 +164,7 @@ impl Simulation {
             }
             Verb::Relist => self.relist_one(&mut random)?,
             Verb::Restart => self.restart(&mut random)?,
+            Verb::Save => self.save()?,
             Verb::Retry => self.retry(&mut random)?,
             Verb::Activate => self.activate(&mut random),
             Verb::Ask => self.ask(&mut random)?,
@@ -164,6 +185,8 @@ impl Simulation {
     fn check(&mut self, number: usize) -> Check {
         check::places(self)?;
         check::sums(self)?;
+        check::promises(self)?;
+        check::bound_once(&self.server)?;
         if self.suspicious || number.is_multiple_of(REBUILD_EVERY) {
             self.suspicious = false;
             check::rebuilt(self)?;
@@ -236,6 +259,7 @@ impl Simulation {
             pod.nomination.clear();
         }
         self.shadow.remove_pod(&key.0, &key.1);
+        self.unreserve(key);
     }
 
     /// Something happened that wakes whoever waits at Permit, should it come back.

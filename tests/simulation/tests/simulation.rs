@@ -10,7 +10,7 @@
 use berth_simulation::Looks;
 use berth_simulation::action::script;
 use berth_simulation::fault::{Counts, Fault, Faults};
-use berth_simulation::run::{Failure, Outcome, play_aloud, run};
+use berth_simulation::run::{Failure, Outcome, play_aloud, play_unsaved, run};
 use berth_simulation::setup::Setup;
 use berth_simulation::shrink::{read_steps, shrink};
 use std::fmt::Write;
@@ -128,4 +128,20 @@ fn the_same_seed_gives_the_same_trace() {
         assert_eq!(run(seed, 500), run(seed, 500), "seed {seed}");
     }
     println!("simulation: {seeds} of {seeds} seeds gave the same trace again");
+}
+
+#[test]
+fn no_seed_notices_that_its_scheduler_was_saved_and_loaded() {
+    let first = first_seed();
+    let seeds = number("BERTH_SIMULATION_SEEDS", 2).min(100);
+    for seed in first..first + seeds {
+        let setup = Rc::new(Setup::of(seed));
+        let whole = play_unsaved(&setup, &script(&setup, 1000), setup.faults);
+        let saved = run(seed, 1000);
+        assert_eq!(
+            (saved.trace, saved.failure),
+            (whole.trace, whole.failure),
+            "seed {seed}"
+        );
+    }
 }

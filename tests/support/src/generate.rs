@@ -13,6 +13,7 @@ pub mod pod;
 pub mod pool;
 pub mod profile;
 pub mod scenario;
+pub mod storage;
 pub mod volumes;
 pub mod world;
 
@@ -78,7 +79,7 @@ pub fn case() -> impl Strategy<Value = Case> {
     (
         profiles,
         vec(node::node(), 1..=6),
-        vec(pod::pod(), 1..=6),
+        vec(pod_with_volumes(), 1..=6),
         event::history(),
     )
         .prop_map(|(profiles, nodes, pods, events)| Case {
@@ -87,6 +88,10 @@ pub fn case() -> impl Strategy<Value = Case> {
             pods,
             events,
         })
+}
+
+fn pod_with_volumes() -> impl Strategy<Value = PodRecipe> {
+    (pod::pod(), storage::uses()).prop_map(|(pod, volumes)| PodRecipe { volumes, ..pod })
 }
 
 /// Clusters of 100 to 250 nodes, few of which change: large enough that not all are looked at.

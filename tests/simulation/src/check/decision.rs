@@ -4,6 +4,7 @@ use super::preemption;
 use crate::expected::{as_pod, key_of};
 use crate::server::{Key, pod_id};
 use crate::simulation::{Rules, Simulation};
+use crate::storage;
 use crate::violation::{Check, Violation, ensure};
 use berth_core::object::Pod;
 use berth_core::plugins::Plugin;
@@ -168,7 +169,9 @@ fn refused(simulation: &Simulation, judged: &Judged<'_>, decision: &Decision) ->
         };
     }
     if record.rejected.is_none() {
-        expected.insert(Plugin::NodeAffinity.name());
+        let shadow = &simulation.shadow;
+        let rejector = shadow.pre_filter_rejector(pod, judged.profile);
+        expected.insert(rejector.unwrap_or(Plugin::NodeAffinity).name());
     }
     let mut own: BTreeSet<&str> = decision.rejectors.iter().map(Plugin::name).collect();
     // Terms by name narrow the search, which is told even if no node is left out by it.
@@ -204,8 +207,9 @@ pub(super) fn nominated(simulation: &Simulation, pod: &Pod) -> Nominated {
         .collect()
 }
 
-/// Whether the node takes the pod with its nominated pods counted. `None` if they have terms:
-/// upstream asks `InterPodAffinity` again only if it had a say before, which the twin does not know.
+/// Whether the node takes the pod with its nominated pods counted. `None` if they have terms or its
+/// claims: upstream asks `InterPodAffinity` and `VolumeRestrictions` again only if they had a say
+/// before, which the twin does not know.
 pub(super) fn fits_beside(
     shadow: &Cluster,
     judged: &Judged<'_>,
@@ -215,7 +219,9 @@ pub(super) fn fits_beside(
     if there.clone().next().is_none() {
         return Ok(Some(true));
     }
-    if there.clone().any(|(_, pod)| has_terms(pod)) {
+    let claims: Vec<_> = storage::claims_of(judged.pod).collect();
+    let shares = |pod: &Pod| storage::claims_of(pod).any(|own| claims.contains(&own));
+    if there.clone().any(|(_, pod)| has_terms(pod) || shares(pod)) {
         return Ok(None);
     }
     let mut full = shadow.clone();

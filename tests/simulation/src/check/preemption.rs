@@ -4,6 +4,7 @@ use super::decision::{Judged, fits, fits_beside};
 use crate::expected::{Place, key_of};
 use crate::server::Key;
 use crate::simulation::{Rules, Simulation};
+use crate::storage;
 use crate::violation::{Violation, ensure};
 use berth_core::object::{LabelSelector, Object, Pod, PodDisruptionBudget, parse_time};
 use berth_core::profile::DefaultConstraints;
@@ -114,13 +115,14 @@ pub(super) fn checked(
     Ok(true)
 }
 
-/// Whether the twin's recount is what upstream's incremental state comes to: spreading follows
-/// victims by rules of its own.
+/// Whether the twin's recount is what upstream's incremental state comes to: spreading, and claims of
+/// one pod, follow victims by rules of their own.
 fn is_plain(judged: &Judged<'_>) -> bool {
     let constraints = &judged.profile.args.default_constraints;
     let hard = matches!(constraints, DefaultConstraints::List(list) if !list.is_empty());
     judged.pod.spec.topology_spread_constraints.is_empty()
         && !hard
+        && storage::claims_of(judged.pod).all(|(_, is_own)| is_own)
         && !judged
             .nominated
             .iter()

@@ -8,6 +8,10 @@ use berth_core::object::Object;
 
 /// Compares with a scheduler that is fed with what is there.
 pub(crate) fn rebuilt(simulation: &mut Simulation) -> Check {
+    // What is assumed of volumes stands in no object.
+    if !simulation.shadow.storage.promises.are_kept() {
+        return Ok(());
+    }
     simulation.looks.rebuilt += 1;
     let mut fresh = new_scheduler(&simulation.setup);
     fresh.advance(simulation.engine.now());

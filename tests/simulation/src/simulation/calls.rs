@@ -1,6 +1,7 @@
 //! Calls to the server that are under way: bindings, and the writes of a preemption.
 
 use super::Simulation;
+use super::volumes::VolumeWrite;
 use crate::expected::Place;
 use crate::fault::Fault;
 use crate::random::Random;
@@ -13,19 +14,25 @@ use std::collections::VecDeque;
 /// A call that has not been answered.
 #[derive(Clone, Debug)]
 pub(crate) enum Call {
-    Bind {
-        key: Key,
-        uid: String,
-        node: String,
-        /// Its answer never came; the pod has to be read.
-        is_unclear: bool,
-    },
+    Bind(Binding),
     /// What follows an attempt that found no node, one write after the other.
     Preempt {
         key: Key,
         uid: String,
         writes: VecDeque<Write>,
     },
+}
+
+/// A pod on its way to its node.
+#[derive(Clone, Debug)]
+pub(crate) struct Binding {
+    pub(crate) key: Key,
+    pub(crate) uid: String,
+    pub(crate) node: String,
+    /// Its answer never came; the pod has to be read.
+    pub(crate) is_unclear: bool,
+    /// What its volumes need first.
+    pub(crate) writes: VecDeque<VolumeWrite>,
 }
 
 /// One write to the server.
@@ -62,12 +69,7 @@ impl Simulation {
             random.below(self.calls.len())
         };
         match self.calls.remove(at) {
-            Call::Bind {
-                key,
-                uid,
-                node,
-                is_unclear,
-            } => self.answer_bind(&key, &uid, &node, is_unclear, random),
+            Call::Bind(binding) => self.answer_bind(binding, random),
             Call::Preempt { key, uid, writes } => {
                 self.write(key, uid, writes, random);
                 Ok(())
@@ -75,25 +77,24 @@ impl Simulation {
         }
     }
 
-    fn answer_bind(
-        &mut self,
-        key: &Key,
-        uid: &str,
-        node: &str,
-        is_unclear: bool,
-        random: &mut Random,
-    ) -> Check {
+    fn answer_bind(&mut self, binding: Binding, random: &mut Random) -> Check {
+        let Binding {
+            key,
+            uid,
+            node,
+            is_unclear,
+            ..
+        } = binding.clone();
+        let (key, uid, node) = (&key, uid.as_str(), node.as_str());
         let Some(place) = self.expected(key, uid).map(|pod| pod.place) else {
             // The pod is gone; the server refuses by the UID.
             return Ok(());
         };
         let wait = |own: &mut Self, is_unclear: bool| {
-            own.calls.push(Call::Bind {
-                key: key.clone(),
-                uid: uid.to_owned(),
-                node: node.to_owned(),
+            own.calls.push(Call::Bind(Binding {
                 is_unclear,
-            });
+                ..binding.clone()
+            }));
             Ok(())
         };
         let id = self.id(key);
@@ -125,10 +126,7 @@ impl Simulation {
                 if self.strikes(random, Fault::PreBindFailed) {
                     return self.told(key, BindOutcome::Rejected);
                 }
-                let done = self.engine.pre_bound(id);
-                ensure(done, "pre-bind", || format!("{key:?} is not at PreBind"))?;
-                self.set_place(key, Place::Binding);
-                return wait(self, false);
+                return self.work_before_binding(binding, id, random);
             }
             Place::Binding => {}
             // An event said how it ended, or the queue took it back.
@@ -187,7 +185,7 @@ impl Simulation {
     }
 
     /// Tells the scheduler what became of a binding.
-    fn told(&mut self, key: &Key, outcome: BindOutcome) -> Check {
+    pub(super) fn told(&mut self, key: &Key, outcome: BindOutcome) -> Check {
         let Some(id) = self.id(key) else {
             return Ok(());
         };
@@ -196,7 +194,10 @@ impl Simulation {
         self.say(|_| format!("  {key:?}: {outcome:?}"));
         ensure(done, "bound", || format!("{key:?} is not being bound"))?;
         match outcome {
-            BindOutcome::Bound => self.set_place(key, Place::Told),
+            BindOutcome::Bound => {
+                self.set_place(key, Place::Told);
+                self.shadow.end_promises(key);
+            }
             BindOutcome::Unknown => {}
             BindOutcome::Failed | BindOutcome::Rejected => {
                 self.failed(key, PluginSet::EMPTY, self.now);
@@ -212,6 +213,9 @@ impl Simulation {
         if let Some(pod) = self.pods.get_mut(key) {
             pod.place = place;
             pod.heard = false;
+            if place == Place::PreBind {
+                pod.binding_since = self.now;
+            }
         }
     }
 

@@ -1,10 +1,12 @@
 //! Times without faults: everything is delivered and answered, and what was promised for then holds.
 
 use super::Simulation;
+use super::calls::Call;
 use crate::check;
 use crate::expected::{Place, SECOND};
 use crate::random::Random;
 use crate::violation::{Check, ensure};
+use berth_core::VolumesBound;
 use std::collections::VecDeque;
 
 /// Turns in one simulated second at most.
@@ -31,7 +33,10 @@ impl Simulation {
             while let Some((key, uid, node)) = self.strays.pop() {
                 self.server.bind(&key, &uid, &node);
             }
-            if self.calls.is_empty() && self.server.streams.values().all(VecDeque::is_empty) {
+            let before = self.server.version;
+            self.control_all(random);
+            let is_still = self.server.version == before;
+            if is_still && self.only_volumes_wait() && self.is_told() {
                 break;
             }
             for _ in 0..self.calls.len() {
@@ -43,7 +48,7 @@ impl Simulation {
         for _ in 0..3 {
             self.retry(random)?;
         }
-        ensure(self.calls.is_empty(), "calls", || {
+        ensure(self.only_volumes_wait(), "calls", || {
             format!("{:?} have no end", self.calls)
         })
     }
@@ -66,6 +71,7 @@ impl Simulation {
         }
         check::whole(self)?;
         check::lost(self)?;
+        check::promises(self)?;
         check::rebuilt(self)
     }
 
@@ -86,7 +92,8 @@ impl Simulation {
 
     fn settle_quickly(&mut self, random: &mut Random) -> Check {
         for _ in 0..ROUNDS {
-            if self.calls.is_empty() {
+            self.control_all(random);
+            if self.only_volumes_wait() && self.is_told() {
                 break;
             }
             for _ in 0..self.calls.len() {
@@ -95,6 +102,23 @@ impl Simulation {
             self.deliver_all(random)?;
         }
         self.retry(random)
+    }
+
+    /// Whether nothing is on its way but pods whose volumes nobody will bind; their time will be over.
+    fn only_volumes_wait(&self) -> bool {
+        self.calls.iter().all(|call| match call {
+            Call::Bind(own) => {
+                let place = self.expected(&own.key, &own.uid).map(|pod| pod.place);
+                place == Some(Place::PreBind)
+                    && own.writes.is_empty()
+                    && check::volumes_bound(self, &own.key) == VolumesBound::NotYet
+            }
+            Call::Preempt { .. } => false,
+        })
+    }
+
+    fn is_told(&self) -> bool {
+        self.server.streams.values().all(VecDeque::is_empty)
     }
 
     /// Pods that are being deleted are gone at last.

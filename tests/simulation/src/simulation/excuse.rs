@@ -3,6 +3,7 @@
 
 use super::Simulation;
 use crate::expected::{Expected, Place, as_pod, is_same, key_of};
+use crate::server::pod_id;
 use berth_core::object::{Object, Pod, PodAffinityTerm};
 use berth_core::plugins::Plugin;
 
@@ -29,12 +30,16 @@ impl Simulation {
                 Plugin::NodeResourcesFit,
                 Plugin::InterPodAffinity,
                 Plugin::PodTopologySpread,
+                Plugin::VolumeRestrictions,
+                Plugin::NodeVolumeLimits,
             ]);
         }
-        self.excuse_own_labels(old, new);
-        if plugins.is_empty() {
-            return;
-        }
+        self.excuse_default_spreading(old, new);
+        self.excuse_rejected(&plugins);
+    }
+
+    /// Notes that pods which one of the plugins rejected may have been helped in silence.
+    pub(super) fn excuse_rejected(&mut self, plugins: &[Plugin]) {
         for pod in self.pods.values_mut() {
             let rejected = |plugin: &Plugin| pod.rejectors.contains(*plugin);
             if pod.place == Place::Queued && plugins.iter().any(rejected) {
@@ -43,9 +48,28 @@ impl Simulation {
         }
     }
 
-    /// The hint of podtopologyspread asks by the constraints that a waiting pod has after its own
+    /// What default constraints select follows Services and owners, of which no plugin hears. And the
+    /// hint of podtopologyspread asks by the constraints that a waiting pod has after its own
     /// update: that default ones select nothing any more is no news.
-    fn excuse_own_labels(&mut self, old: Option<&Object>, new: Option<&Object>) {
+    fn excuse_default_spreading(&mut self, old: Option<&Object>, new: Option<&Object>) {
+        let selects = matches!(
+            new.or(old),
+            Some(
+                Object::Service(_)
+                    | Object::ReplicationController(_)
+                    | Object::ReplicaSet(_)
+                    | Object::StatefulSet(_)
+            )
+        );
+        if selects {
+            let told = &self.client.told;
+            for (key, pod) in &mut self.pods {
+                let object = told.get(&pod_id(key)).and_then(as_pod);
+                let by_default =
+                    object.is_none_or(|own| own.spec.topology_spread_constraints.is_empty());
+                pod.excused |= by_default && pod.rejectors.contains(Plugin::PodTopologySpread);
+            }
+        }
         let (Some(before), Some(after)) = (old.and_then(as_pod), new.and_then(as_pod)) else {
             return;
         };
@@ -76,7 +100,11 @@ impl Simulation {
             let added = profile.args.added_affinity.as_ref();
             added.is_some_and(|added| added.required.is_some())
         });
-        adds && expected.rejectors.contains(Plugin::NodeAffinity)
+        // Whether it was detached is asked for claims alone.
+        let mut claims = crate::storage::claims_of(pod);
+        let owned = claims.all(|(_, is_own)| is_own);
+        owned && expected.rejectors.contains(Plugin::NodeVolumeLimits)
+            || adds && expected.rejectors.contains(Plugin::NodeAffinity)
             || ignores && expected.rejectors.contains(Plugin::NodeResourcesFit)
             || near && expected.rejectors.contains(Plugin::InterPodAffinity)
     }
@@ -94,13 +122,16 @@ fn may_match(term: &PodAffinityTerm, pod: &Pod) -> bool {
 /// Plugins that do not hear of a change which may lift their verdict.
 fn silent_for(old: Option<&Object>, new: Option<&Object>) -> Vec<Plugin> {
     let (near, spread) = (Plugin::InterPodAffinity, Plugin::PodTopologySpread);
+    let disks = Plugin::VolumeRestrictions;
+    if let Some(silent) = storage(old, new) {
+        return silent;
+    }
     match (old, new) {
         (_, Some(Object::Node(_))) if old.is_none() => Vec::new(),
-        // Terms of pods on a node that goes; `InterPodAffinity` registers no deletion of nodes.
+        // Terms and claims of pods on a node that goes; neither plugin registers deletions of nodes.
+        (Some(Object::Node(_)), None) => vec![near, disks],
         // Which namespaces a term selects.
-        (Some(Object::Node(_)), None)
-        | (Some(Object::Namespace(_)), _)
-        | (_, Some(Object::Namespace(_))) => vec![near],
+        (Some(Object::Namespace(_)), _) | (_, Some(Object::Namespace(_))) => vec![near],
         (Some(Object::Node(before)), Some(Object::Node(after))) => {
             // Terms of other pods than the waiting one; the node affinity that spreading honours.
             if before.metadata.labels == after.metadata.labels {
@@ -109,7 +140,7 @@ fn silent_for(old: Option<&Object>, new: Option<&Object>) -> Vec<Plugin> {
                 vec![near, spread]
             }
         }
-        (Some(Object::Pod(_)), Some(Object::Pod(_))) => {
+        (Some(Object::Pod(before)), Some(Object::Pod(_))) => {
             let same = old.zip(new).is_some_and(|(old, new)| is_same(old, new));
             let going = |object: Option<&Object>| {
                 let pod = object.and_then(as_pod);
@@ -118,15 +149,46 @@ fn silent_for(old: Option<&Object>, new: Option<&Object>) -> Vec<Plugin> {
             // Spreading does not count pods that are going.
             if same && !going(old) && going(new) {
                 vec![spread]
+            } else if !same && has_disk(before) {
+                vec![disks]
             } else {
                 Vec::new()
             }
         }
-        (Some(Object::Pod(_)), None) | (None, Some(Object::Pod(_))) => Vec::new(),
-        (Some(Object::PodDisruptionBudget(_)), _) | (_, Some(Object::PodDisruptionBudget(_))) => {
-            Vec::new()
-        }
-        // By what default constraints select.
-        _ => vec![spread],
+        // Of disks the hint asks in the pod's own namespace alone.
+        (Some(Object::Pod(pod)), None) if has_disk(pod) => vec![disks],
+        // By what default constraints select, which `excuse_default_spreading` looks after.
+        _ => Vec::new(),
     }
+}
+
+fn has_disk(pod: &Pod) -> bool {
+    let mut volumes = pod.spec.volumes.iter();
+    volumes.any(|volume| volume.source.contains_key("gcePersistentDisk"))
+}
+
+/// The same of storage; `None` if neither is of it.
+fn storage(old: Option<&Object>, new: Option<&Object>) -> Option<Vec<Plugin>> {
+    let (binding, limits) = (Plugin::VolumeBinding, Plugin::NodeVolumeLimits);
+    let is_gone = new.is_none();
+    let is_other = old.zip(new).is_some_and(|(old, new)| !is_same(old, new));
+    let silent = match new.or(old)? {
+        // That volumes of pods on the node count no more.
+        Object::StorageClass(_) | Object::PersistentVolumeClaim(_) if is_gone => vec![limits],
+        // Another one under its name is told as an update.
+        Object::PersistentVolumeClaim(_) if is_other => vec![limits, Plugin::VolumeRestrictions],
+        // One that was kept for a claim and out of reach.
+        Object::PersistentVolume(_) if is_gone => vec![binding],
+        // A limit that is gone, a driver that is there.
+        Object::CsiNode(_) if old.is_some() => vec![limits],
+        Object::CsiDriver(_) => vec![limits, binding],
+        Object::StorageClass(_)
+        | Object::PersistentVolumeClaim(_)
+        | Object::PersistentVolume(_)
+        | Object::CsiNode(_)
+        | Object::CsiStorageCapacity(_)
+        | Object::VolumeAttachment(_) => Vec::new(),
+        _ => return None,
+    };
+    Some(silent)
 }

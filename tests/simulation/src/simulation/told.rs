@@ -3,10 +3,21 @@
 use super::Simulation;
 use crate::expected::{Expected, Place, as_pod, is_same, key_of};
 use crate::fault::Fault;
-use crate::server::{Id, id_of};
+use crate::server::{Id, Key, id_of};
 use crate::violation::{Check, Violation};
 use berth_core::object::{Object, Pod};
 use berth_core::{ApplyError, Change, PluginSet};
+
+/// Kinds whose every change is an event.
+const STORAGE: [&str; 7] = [
+    "CSIDriver",
+    "CSINode",
+    "CSIStorageCapacity",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "StorageClass",
+    "VolumeAttachment",
+];
 
 impl Simulation {
     /// Tells the scheduler a change, and notes what should come of it. What is refused for want of
@@ -66,6 +77,9 @@ impl Simulation {
             (Some(old), None) => self.shadow.apply(Change::Deleted, old),
             (None, None) => {}
         }
+        if STORAGE.contains(&id.0) {
+            self.hear(None);
+        }
         if id.0 == "Node" && old.is_some() != new.is_some() {
             self.hear(None);
             let mut pods = self.pods.values();
@@ -83,6 +97,7 @@ impl Simulation {
         };
         let Some(new) = new else {
             self.shadow.remove_pod(&key.0, &key.1);
+            self.unreserve(&key);
             let gone = self.pods.remove(&key);
             if gone.is_some_and(|pod| pod.is_assumed() || pod.place == Place::Bound) {
                 self.hear(None);
@@ -92,6 +107,7 @@ impl Simulation {
         let now = self.engine.now();
         let is_ours = self.setup.profile(&new.spec.scheduler_name).is_some();
         let mut news = false;
+        let before = self.pods.get(&key).map(|pod| (pod.place, pod.node.clone()));
         let pod = self.pods.entry(key.clone()).or_insert_with(|| {
             news = !new.spec.node_name.is_empty();
             Expected::new(new, is_ours, now)
@@ -108,8 +124,27 @@ impl Simulation {
         if let Some(node) = node {
             self.shadow.assume(new, &node);
         }
+        if let (Some(old), Some((place, node))) = (old, before) {
+            self.note_promises(&key, place, node.as_deref(), old, new);
+        }
         if news {
             self.hear(Some(&key));
+        }
+    }
+
+    /// What becomes of promises when their pod is seen on a node, or begins to go.
+    fn note_promises(&mut self, key: &Key, place: Place, node: Option<&str>, old: &Pod, new: &Pod) {
+        let name = new.spec.node_name.as_str();
+        let (begins_to_go, waits) = (
+            old.metadata.deletion_timestamp.is_none() && new.metadata.deletion_timestamp.is_some(),
+            matches!(place, Place::Permit { .. } | Place::PreBind),
+        );
+        // Its volumes are not there yet, or it has gone elsewhere: who bound it did so without us.
+        let is_foreign = !name.is_empty() && (waits || node != Some(name));
+        if is_foreign || name.is_empty() && begins_to_go {
+            self.unreserve(key);
+        } else if !name.is_empty() {
+            self.shadow.end_promises(key);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! One turn of the scheduler's loop, and what the caller does with its decision.
 
 use super::Simulation;
-use super::calls::{Call, Write};
+use super::calls::{Binding, Call, Write};
 use crate::check::{self, Before};
 use crate::expected::{Expected, Place, SECOND};
 use crate::fault::Fault;
@@ -125,7 +125,8 @@ impl Simulation {
         // Taken back or not, the node has changed.
         if let (Some(node), Some(pod)) = (rules.node, self.told_pod(key).cloned()) {
             let node = self.engine.node(node).name.to_owned();
-            self.shadow.assume(&pod, &node);
+            check::taken(self, &pod, &node)?;
+            self.take_place(&pod, &node);
         }
         match decision.outcome {
             Outcome::Scheduled(node) => return self.placed(key, decision, node, rules),
@@ -222,21 +223,21 @@ impl Simulation {
         };
         let uid = object.metadata.uid.clone();
         let twice = self.calls.iter().any(|call| match call {
-            Call::Bind {
-                key: own,
-                uid: other,
-                ..
-            } => own == key && *other == uid && self.is_being_bound(key, &uid),
+            Call::Bind(own) => own.key == *key && own.uid == uid && self.is_being_bound(key, &uid),
             Call::Preempt { .. } => false,
         });
         ensure(!twice, "I4", || format!("{key:?} is being bound already"))?;
+        let promises = self.shadow.storage.promises.of(key).count();
+        let has_work = rules.has_work || promises > 0;
+        self.looks.promised += u64::from(promises > 0);
         let Some(pod) = self.pods.get_mut(key) else {
             return Ok(());
         };
         pod.nomination.clear();
         pod.heard = false;
         pod.node = Some(node.clone());
-        pod.place = match (rules.permit, rules.has_work) {
+        pod.binding_since = now;
+        pod.place = match (rules.permit, has_work) {
             (Permit::Wait(time), has_work) => Place::Permit {
                 deadline: now + time.min(PERMIT_LONGEST),
                 has_work,
@@ -246,15 +247,16 @@ impl Simulation {
         };
         // A binding of an attempt that the queue took back is sent no more.
         self.calls.retain(|call| match call {
-            Call::Bind { key: own, .. } => own != key,
+            Call::Bind(own) => own.key != *key,
             Call::Preempt { .. } => true,
         });
-        self.calls.push(Call::Bind {
+        self.calls.push(Call::Bind(Binding {
             key: key.clone(),
             uid: uid.clone(),
             node: node.clone(),
             is_unclear: false,
-        });
+            writes: self.list_writes(decision.pod),
+        }));
         if matches!(decision.nomination, Nomination::Node(_)) {
             self.calls.push(Call::Preempt {
                 key: key.clone(),

@@ -1,6 +1,6 @@
 //! From the server to the scheduler: watches, lists, and a scheduler that starts anew.
 
-use super::calls::Call;
+use super::calls::{Binding, Call};
 use super::{Simulation, new_scheduler};
 use crate::client::Client;
 use crate::expected::Place;
@@ -13,15 +13,22 @@ use berth_core::{ApplyError, Change};
 use std::collections::VecDeque;
 
 /// Kinds that the scheduler watches.
-pub(crate) const KINDS: [&str; 8] = [
+pub(crate) const KINDS: [&str; 15] = [
+    "CSIDriver",
+    "CSINode",
+    "CSIStorageCapacity",
     "Namespace",
     "Node",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
     "Pod",
     "PodDisruptionBudget",
     "ReplicaSet",
     "ReplicationController",
     "Service",
     "StatefulSet",
+    "StorageClass",
+    "VolumeAttachment",
 ];
 
 impl Simulation {
@@ -155,12 +162,30 @@ impl Simulation {
             return Ok(());
         }
         self.counts.count(Fault::Relist);
+        let past = self.past.clone();
+        let is_old = random.one_in(2) && self.strikes(random, Fault::StaleList);
+        if random.one_in(2) {
+            self.past = self.server.snapshot();
+        }
+        if is_old {
+            let (version, list) = past.list(kind);
+            let changed = self.client.relist(kind, version, list);
+            for id in changed.into_iter().flatten() {
+                self.tell(&id, random)?;
+            }
+            return Ok(());
+        }
         self.relist(kind, random)
     }
 
     /// Lists a kind anew. Events on their way are stale then.
     pub(super) fn relist(&mut self, kind: &'static str, random: &mut Random) -> Check {
-        for id in self.client.relist(&self.server, kind) {
+        let list = self.server.list(kind);
+        let changed = self.client.relist(kind, self.server.version, list);
+        ensure(changed.is_some(), "F15", || {
+            format!("the list of {kind} as it is now was taken for an old one")
+        })?;
+        for id in changed.into_iter().flatten() {
             self.tell(&id, random)?;
         }
         self.server.streams.remove(kind);
@@ -183,24 +208,30 @@ impl Simulation {
     }
 
     /// The scheduler dies between any two of its outputs; the next one knows what the server knows.
+    /// The same if the server's versions go back: nothing that was known holds.
     pub(super) fn restart(&mut self, random: &mut Random) -> Check {
         if !self.may(Fault::Restarted) {
             return Ok(());
         }
         self.counts.count(Fault::Restarted);
         for call in std::mem::take(&mut self.calls) {
-            let Call::Bind {
+            let Call::Bind(Binding {
                 key,
                 uid,
                 node,
                 is_unclear,
-            } = call
+                writes,
+            }) = call
             else {
                 continue;
             };
-            let sent = self
-                .expected(&key, &uid)
-                .is_some_and(|pod| pod.place == Place::Binding);
+            let place = self.expected(&key, &uid).map(|pod| pod.place);
+            if let Some(write) = writes.front().filter(|_| place == Some(Place::PreBind))
+                && random.one_in(2)
+            {
+                self.update_volume(write)?;
+            }
+            let sent = place == Some(Place::Binding);
             if !sent || is_unclear {
                 continue;
             }
@@ -211,6 +242,9 @@ impl Simulation {
                 1 => self.strays.push((key, uid, node)),
                 _ => {}
             }
+        }
+        if self.strikes(random, Fault::VersionBack) {
+            self.server.restore(&self.past);
         }
         self.engine = new_scheduler(&self.setup);
         self.engine.advance(self.now);

@@ -35,6 +35,8 @@ impl Simulation {
             Verb::ForeignBind => self.foreign_bind(random),
             Verb::Kubelet => self.kubelet(random),
             Verb::Other => self.change_other(random),
+            Verb::Storage => self.change_storage(random),
+            Verb::Control => self.control(random),
             Verb::Burst => self.burst(random),
             _ => {}
         }
@@ -46,6 +48,7 @@ impl Simulation {
         }
         self.counts.count(Fault::Burst);
         let kinds = [
+            Verb::Storage,
             Verb::CreatePod,
             Verb::CreatePod,
             Verb::CreatePod,
@@ -67,7 +70,7 @@ impl Simulation {
         Some((key_of(pod), pod.metadata.uid.clone()))
     }
 
-    fn any_node(&self, random: &mut Random) -> Option<Node> {
+    pub(super) fn any_node(&self, random: &mut Random) -> Option<Node> {
         let nodes: Vec<&Node> = self.server.nodes().collect();
         random.pick(&nodes).map(|node| (*node).clone())
     }
@@ -79,6 +82,9 @@ impl Simulation {
         let name = format!("p{}", self.pods_ever);
         self.pods_ever += 1;
         let pod = self.new_pod(&name, random);
+        let plain = crate::storage::claims_of(&pod).filter(|(_, is_own)| !is_own);
+        let names = plain.map(|(name, _)| name).collect();
+        self.claim_for(&pod.metadata.namespace, names, random);
         self.server.put(Object::Pod(Box::new(pod)));
     }
 
@@ -92,6 +98,9 @@ impl Simulation {
         pod.spec.priority = Some(random.choose(&self.setup.priorities));
         if random.one_in(10) {
             pod.spec.preemption_policy = "Never".into();
+        }
+        if let Some(storage) = &self.setup.storage {
+            storage.give(&mut pod, random);
         }
         if self.setup.starts {
             let second = random.below(3);

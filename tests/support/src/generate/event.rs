@@ -3,6 +3,7 @@
 
 use super::node::namespace_labels;
 use super::pool::{self, Pairs, SelectorRecipe};
+use super::storage::{self, StorageRecipe};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -88,6 +89,10 @@ pub enum Event {
         number: u8,
         namespace: u8,
     },
+    Storage(StorageRecipe),
+    RemoveStorage {
+        pick: u8,
+    },
 }
 
 fn add_nodes() -> impl Strategy<Value = Event> + Clone {
@@ -100,6 +105,7 @@ fn event() -> impl Strategy<Value = Event> {
         22 => change_of_pod(),
         14 => change_of_node(),
         14 => change_of_others(),
+        18 => change_of_storage(),
     ]
 }
 
@@ -172,6 +178,13 @@ pub fn change_of_others() -> impl Strategy<Value = Event> {
     ]
 }
 
+fn change_of_storage() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        6 => storage::storage().prop_map(Event::Storage),
+        1 => any::<u8>().prop_map(|pick| Event::RemoveStorage { pick }),
+    ]
+}
+
 /// Nodes, then other objects, then pods; nothing goes.
 pub fn growth() -> impl Strategy<Value = Vec<Event>> {
     let any = any::<u8>;
@@ -184,12 +197,11 @@ pub fn growth() -> impl Strategy<Value = Vec<Event>> {
         .prop_map(|(nodes, others, pods)| [nodes, others, pods].concat())
 }
 
-/// Some nodes, then anything.
+/// Some nodes and some storage, then anything.
 pub fn history() -> impl Strategy<Value = Vec<Event>> {
-    (vec(add_nodes(), 0..=10), vec(event(), 1..=110)).prop_map(|(mut all, rest)| {
-        all.extend(rest);
-        all
-    })
+    let storage = vec(storage::storage().prop_map(Event::Storage), 0..=12);
+    (vec(add_nodes(), 0..=10), storage, vec(event(), 1..=110))
+        .prop_map(|(nodes, storage, rest)| [nodes, storage, rest].concat())
 }
 
 /// 100 to 240 nodes, then anything.

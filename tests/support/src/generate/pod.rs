@@ -2,11 +2,12 @@
 
 use super::placement::{self, NearRecipe, SpreadRecipe, TermRecipe, TolerationRecipe};
 use super::pool::{self, Amounts, NAMESPACES, Pairs, pick};
+use super::storage::UseRecipe;
 use super::{few, rarely};
 use berth_core::object::{
     Affinity, Container, ContainerPort, ContainerRestartRule, ContainerStatus, NodeAffinity,
-    OwnerReference, Pod, PodAffinity, PodCondition, PodSchedulingGate, ResourceRequirements,
-    Volume, VolumeMount, VolumeSource,
+    Object, OwnerReference, Pod, PodAffinity, PodCondition, PodSchedulingGate,
+    ResourceRequirements, Volume, VolumeMount, VolumeSource,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -73,6 +74,7 @@ pub struct PodRecipe {
     /// A feature that the node must declare.
     pub feature: Option<u8>,
     pub image_volume: Option<u8>,
+    pub volumes: Vec<UseRecipe>,
     pub terminating: bool,
     pub gated: bool,
 }
@@ -180,6 +182,7 @@ pub fn pod() -> impl Strategy<Value = PodRecipe> {
         owner: rest.0,
         feature: rest.1,
         image_volume: rest.2,
+        volumes: Vec::new(),
         terminating: rest.3.is_some(),
         gated: rest.4.is_some(),
     })
@@ -242,6 +245,10 @@ impl PlaceRecipe {
         };
         (affinity != Affinity::default()).then_some(affinity)
     }
+}
+
+fn volume_name(at: usize) -> String {
+    format!("own{at}")
 }
 
 impl PodRecipe {
@@ -309,9 +316,19 @@ impl PodRecipe {
                 source: [("image".into(), source)].into(),
             }];
         }
+        let volumes = self.volumes.iter().enumerate();
+        pod.spec
+            .volumes
+            .extend(volumes.map(|(at, own)| own.volume(volume_name(at))));
         self.need_feature(&mut pod);
         self.report_resize(&mut pod);
         pod
+    }
+
+    /// Claims that are made with the pod.
+    pub fn own_claims<'a>(&'a self, pod: &'a Pod) -> impl Iterator<Item = Object> + 'a {
+        let volumes = self.volumes.iter().enumerate();
+        volumes.filter_map(|(at, own)| own.own_claim(pod, &volume_name(at)))
     }
 
     fn need_feature(&self, pod: &mut Pod) {

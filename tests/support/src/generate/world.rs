@@ -5,10 +5,11 @@ use super::Case;
 use super::event::Event;
 use super::placement::node_name;
 use super::pool::{self, NAMESPACES, SelectorRecipe, pick};
-use berth_core::Change;
+use super::storage;
 use berth_core::object::{
-    Namespace, Node, Object, ObjectMeta, Pod, ReplicationController, Service, Workload,
+    Namespace, Node, Object, ObjectMeta, Pod, ReplicationController, Service, Workload, bind,
 };
+use berth_core::{Change, VolumeAction};
 use std::collections::BTreeMap;
 
 /// Namespace and name of a pod.
@@ -61,7 +62,7 @@ pub struct World {
     nodes_ever: u32,
     pub pods: Vec<WorldPod>,
     pods_ever: u32,
-    /// Namespaces, Services and owners, by kind, namespace and name.
+    /// Namespaces, Services, owners and storage, by kind, namespace and name.
     others: BTreeMap<(&'static str, String, String), Object>,
 }
 
@@ -132,21 +133,20 @@ impl World {
             Event::RemoveNode { pick } => self.remove_node(*pick),
             Event::ReturnNode { pick, recipe } => self.return_node(*pick, *recipe),
             Event::AddPod { recipe, decide } => {
-                let pod = self.new_pod(*recipe);
+                let (pod, mut steps) = self.new_pod(*recipe);
                 let key = self.pods.last().map(WorldPod::key);
-                let tried = key.filter(|_| *decide).map(Step::Schedule);
-                [apply(Change::Added, Object::Pod(Box::new(pod)))]
-                    .into_iter()
-                    .chain(tried)
-                    .collect()
+                steps.push(apply(Change::Added, Object::Pod(Box::new(pod))));
+                steps.extend(key.filter(|_| *decide).map(Step::Schedule));
+                steps
             }
             Event::AddBound { recipe, node } => {
                 let name = self.any_node_name(*node);
-                self.new_pod(*recipe);
+                let (_, mut steps) = self.new_pod(*recipe);
                 let pod = self.pods.last_mut().expect("the new pod");
                 pod.pod.spec.node_name.clone_from(&name);
                 pod.node = Some(name);
-                vec![apply(Change::Added, Object::Pod(Box::new(pod.pod.clone())))]
+                steps.push(apply(Change::Added, Object::Pod(Box::new(pod.pod.clone()))));
+                steps
             }
             Event::Retry { pick } => {
                 let waiting: Vec<&WorldPod> =
@@ -212,15 +212,19 @@ impl World {
         vec![apply(Change::Added, Object::Node(Box::new(node)))]
     }
 
-    fn new_pod(&mut self, recipe: u8) -> Pod {
+    /// The pod, and the claims that are made with it.
+    fn new_pod(&mut self, recipe: u8) -> (Pod, Vec<Step>) {
         let name = format!("p{}", self.pods_ever);
         self.pods_ever += 1;
-        let pod = self.case.pods[usize::from(recipe) % self.case.pods.len()].pod(&name);
+        let recipe = &self.case.pods[usize::from(recipe) % self.case.pods.len()];
+        let pod = recipe.pod(&name);
+        let claims: Vec<Object> = recipe.own_claims(&pod).collect();
         self.pods.push(WorldPod {
             pod: pod.clone(),
             node: None,
         });
-        pod
+        let steps = claims.into_iter().map(|claim| self.put(claim)).collect();
+        (pod, steps)
     }
 
     /// A node that is there, or for high numbers one that is not.
@@ -348,23 +352,88 @@ impl World {
                 let metadata = meta(*namespace, format!("owner{number}"));
                 (owner(*kind, metadata, None), true)
             }
+            Event::Storage(recipe) => (recipe.object(), false),
+            Event::RemoveStorage { pick } => {
+                let there = self.others.values();
+                let there = there.filter(|own| storage::KINDS.contains(&own.kind()));
+                let there: Vec<&Object> = there.collect();
+                match choose(&there, *pick) {
+                    Some(object) => ((*object).clone(), true),
+                    None => return Vec::new(),
+                }
+            }
             _ => return Vec::new(),
         };
-        let name = object.metadata();
-        let key = (object.kind(), name.namespace.clone(), name.name.clone());
-        let change = match (gone, self.others.contains_key(&key)) {
-            (true, false) => return Vec::new(),
-            (true, true) => Change::Deleted,
-            (false, true) => Change::Modified,
-            (false, false) => Change::Added,
-        };
-        if gone {
-            self.others.remove(&key);
-        } else {
-            self.others.insert(key, object.clone());
+        if !gone {
+            return vec![self.put(object)];
         }
-        vec![apply(change, object)]
+        if self.others.remove(&key_of(&object)).is_none() {
+            return Vec::new();
+        }
+        vec![apply(Change::Deleted, object)]
     }
+
+    fn put(&mut self, object: Object) -> Step {
+        let old = self.others.insert(key_of(&object), object.clone());
+        let change = if old.is_some() {
+            Change::Modified
+        } else {
+            Change::Added
+        };
+        apply(change, object)
+    }
+
+    /// What the controllers make of the claims of a placed pod: the volume and the claim of each, as
+    /// far as they are there. Provisioned volumes are in the node's zone.
+    pub fn bind_volumes<'a>(
+        &mut self,
+        actions: impl Iterator<Item = VolumeAction<'a>>,
+    ) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for action in actions {
+            let (VolumeAction::BindVolume {
+                namespace, claim, ..
+            }
+            | VolumeAction::SelectNode {
+                namespace, claim, ..
+            }) = action;
+            let key = ("PersistentVolumeClaim", namespace.into(), claim.into());
+            let Some(Object::PersistentVolumeClaim(claim)) = self.others.get(&key) else {
+                continue;
+            };
+            let mut claim = claim.clone();
+            let volume = match action {
+                VolumeAction::BindVolume { volume, .. } => {
+                    let key = ("PersistentVolume", String::new(), volume.into());
+                    let Some(Object::PersistentVolume(volume)) = self.others.get(&key) else {
+                        continue;
+                    };
+                    let mut volume = volume.clone();
+                    bind::bind(&mut volume, &mut claim);
+                    volume
+                }
+                VolumeAction::SelectNode { node, .. } => {
+                    let key = ("StorageClass", String::new(), claim.class().to_owned());
+                    let Some(Object::StorageClass(class)) = self.others.get(&key) else {
+                        continue;
+                    };
+                    let mut nodes = self.nodes.iter();
+                    let there = nodes.find(|own| own.metadata.name == node);
+                    let zone = there.and_then(|own| own.metadata.labels.get(pool::KEYS[1]));
+                    let zone = zone.map(String::as_str);
+                    Box::new(bind::provision(&mut claim, &class.provisioner, node, zone))
+                }
+            };
+            steps.push(self.put(Object::PersistentVolume(volume)));
+            steps.push(self.put(Object::PersistentVolumeClaim(claim)));
+        }
+        steps
+    }
+}
+
+fn key_of(object: &Object) -> (&'static str, String, String) {
+    let meta = object.metadata();
+    (object.kind(), meta.namespace.clone(), meta.name.clone())
 }
 
 fn owner(kind: u8, metadata: ObjectMeta, selector: Option<&SelectorRecipe>) -> Object {
