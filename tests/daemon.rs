@@ -228,7 +228,10 @@ async fn pages_are_for_those_who_may_and_health_for_all() {
         return;
     };
     let api = plane.admin().await;
-    let load = Load { nodes: 3, pods: 10 };
+    let load = Load {
+        nodes: 20,
+        pods: 60,
+    };
     load.create(&api).await;
     let mut scheduler = plane.start_scheduler("berth", run(), fast());
     done(&api, &mut [&mut scheduler]).await;

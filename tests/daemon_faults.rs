@@ -310,26 +310,13 @@ async fn a_shadow_writes_nothing() {
     let server = Server::start().await;
     server.put("nodes", node("n1", "1"));
     let daemon = Daemon::start(&server, &["--berth-shadow"]);
-    server
-        .until("it watches", |server| {
-            (server.watches("pods") > 0).then_some(())
-        })
-        .await;
+    daemon.says("Caches are synced").await;
     server.put("pods", pod("one", "2"));
     let mut foreign = server.get("pods", "default", "one").expect("it is there");
     foreign["spec"]["nodeName"] = "n1".into();
     server.put("pods", foreign);
-    for _ in 0..600 {
-        if daemon.log().contains("infeasible") {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
-    assert!(
-        daemon.log().contains("Insufficient cpu"),
-        "{}",
-        daemon.log()
-    );
+    daemon.says("infeasible").await;
+    daemon.says("Insufficient cpu").await;
     let writes = server.calls();
     let writes = writes
         .iter()

@@ -118,7 +118,7 @@ async fn list(api: &Api, place: usize) -> Result<Vec<Object>, String> {
         let bytes = bytes.map_err(|error| error.to_string())?;
         let page = Page::read(resource.kind, &bytes)?;
         objects.extend(page.news.into_iter().filter_map(|news| match news {
-            News::Applied(object) => Some(object),
+            News::Applied(object) => Some(*object),
             _ => None,
         }));
         token = page.next;

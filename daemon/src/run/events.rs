@@ -26,8 +26,8 @@ const SERIES_MAX: usize = 10_000;
 const TRIES_MAX: u32 = 12;
 const PAUSE: Duration = Duration::from_secs(10);
 /// A series is over after so much silence, and written again after so long.
-const SILENCE: Duration = Duration::from_secs(6 * 60);
-const REFRESH: Duration = Duration::from_secs(30 * 60);
+const SILENCE: Duration = Duration::from_mins(6);
+const REFRESH: Duration = Duration::from_mins(30);
 /// Bytes of a note; upstream cuts its messages so.
 const NOTE_BYTES_MAX: usize = 1024;
 

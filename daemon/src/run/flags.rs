@@ -180,6 +180,7 @@ pub struct AuthenticationArgs {
 
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Leader election")]
+#[expect(clippy::struct_field_names, reason = "the flags' own names")]
 pub struct LeaderArgs {
     /// Lead only while holding a lease [default: true]
     #[arg(long, value_name = "BOOL", value_parser = boolean, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
@@ -256,6 +257,7 @@ pub struct ComponentArgs {
 
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Berth's own")]
+#[expect(clippy::struct_field_names, reason = "the flags' own names")]
 pub struct OwnArgs {
     /// Look at every node, or search and break ties as kube-scheduler does
     #[arg(long, value_enum, default_value_t = Fidelity::Best, value_name = "FIDELITY")]

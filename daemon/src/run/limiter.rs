@@ -57,7 +57,7 @@ mod tests {
     fn a_burst_goes_at_once_and_the_rest_at_the_rate() {
         let limiter = Limiter::new(10.0, 3);
         // Far enough from the clock's start for credit.
-        let start = Instant::now() + Duration::from_secs(3600);
+        let start = Instant::now() + Duration::from_hours(1);
         let waits: Vec<u64> = (0..6)
             .map(|_| {
                 let due = limiter.reserve(start);
@@ -66,7 +66,7 @@ mod tests {
             .collect();
         assert_eq!(waits, [0, 0, 0, 100, 200, 300]);
         // A pause gives credit again, for a burst at most.
-        let later = start + Duration::from_secs(60);
+        let later = start + Duration::from_mins(1);
         let free = (0..6).filter(|_| limiter.reserve(later).is_none()).count();
         assert_eq!(free, 3);
     }

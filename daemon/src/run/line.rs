@@ -16,7 +16,7 @@ const LIST_ENDS: &str = "k8s.io/initial-events-end";
 pub enum Line {
     Object {
         is_deleted: bool,
-        object: Object,
+        object: Box<Object>,
         version: String,
     },
     /// An object that the core's types cannot hold.
@@ -129,7 +129,7 @@ fn read(kind: &str, line: &[u8]) -> Line {
             Ok(object) => Line::Object {
                 is_deleted: raw.kind == "DELETED",
                 version: object.metadata().resource_version.clone(),
-                object,
+                object: Box::new(object),
             },
             Err(why) => {
                 let HeadMeta {
@@ -204,7 +204,7 @@ impl Page {
             serde_json::from_slice(bytes).map_err(|error| format!("no list: {error}"))?;
         let items = raw.items.unwrap_or_default().into_iter();
         let news = items.map(|item| match object(kind, item.get()) {
-            Ok(object) => News::Applied(object),
+            Ok(object) => News::Applied(Box::new(object)),
             Err(why) => {
                 let head: Head = serde_json::from_str(item.get()).unwrap_or_default();
                 News::Unreadable(head.metadata.namespace, head.metadata.name, why)

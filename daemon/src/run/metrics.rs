@@ -268,7 +268,9 @@ impl Metrics {
         ];
         for (queue, count) in queues {
             let labels = [("queue", queue.to_owned())];
-            self.pending_pods.get_or_create(&labels).set(count as i64);
+            self.pending_pods
+                .get_or_create(&labels)
+                .set(i64::from(count));
         }
         let nodes = scheduler.nodes().count();
         let pods = scheduler

@@ -13,6 +13,7 @@ use berth_core::object::decode::decode;
 use berth_core::object::{Object, PodCondition};
 use berth_core::{Change, Scheduler};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Write;
 
 /// What the API server says of a pod beside what scheduling reads.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +25,7 @@ pub struct PodFacts {
     /// `metadata.generation`, for conditions.
     pub generation: i64,
     /// Its conditions that the scheduler writes; most pods have none.
-    pub conditions: Option<Box<Vec<PodCondition>>>,
+    pub conditions: Option<Box<[PodCondition]>>,
     /// When it was first seen waiting, for the time until it is bound; 0: never.
     pub since: u64,
 }
@@ -135,11 +136,12 @@ impl Model {
                     "memory" | "ephemeral-storage" => (amount.to_string(), "bytes"),
                     _ => (amount.to_string(), "integer"),
                 };
-                text.push_str(&format!(
+                let _ = writeln!(
+                    text,
                     "kube_pod_resource_request{{namespace=\"{namespace}\",pod=\"{name}\",\
                      node=\"{node}\",scheduler=\"{profile}\",priority=\"{priority}\",\
-                     resource=\"{resource}\",unit=\"{unit}\"}} {value}\n"
-                ));
+                     resource=\"{resource}\",unit=\"{unit}\"}} {value}"
+                );
             }
         }
         text
@@ -172,7 +174,7 @@ impl Model {
         let mut text = String::new();
         for node in scheduler.nodes() {
             let view = scheduler.node(node);
-            text.push_str(&format!("node {}: {} pods\n", view.name, view.pods));
+            let _ = writeln!(text, "node {}: {} pods", view.name, view.pods);
         }
         for pod in scheduler.pods() {
             let (namespace, name) = scheduler.pod_name(pod);
@@ -181,7 +183,7 @@ impl Model {
                 (None, Some(part)) => format!("{part:?}, attempt {}", scheduler.attempts(pod)),
                 (None, None) => "nowhere".to_owned(),
             };
-            text.push_str(&format!("pod {namespace}/{name}: {place}\n"));
+            let _ = writeln!(text, "pod {namespace}/{name}: {place}");
         }
         text
     }
@@ -196,8 +198,8 @@ impl Model {
                         *list += 1;
                     }
                 }
-                News::Applied(object) => self.apply(place, object),
-                News::Deleted(object) => self.delete(place, object),
+                News::Applied(object) => self.apply(place, *object),
+                News::Deleted(object) => self.delete(place, *object),
                 News::Unreadable(namespace, name, why) => {
                     self.remove_named(place, &namespace, &name);
                     self.refuse(place, namespace, name, why, false);
@@ -242,7 +244,7 @@ impl Model {
         let change = self.intake.change_of(&object);
         let put = self.intake.put(change, object);
         match put {
-            Ok(id) => self.note(place, key, id, facts),
+            Ok(applied) => self.note(place, key, applied.id, facts),
             Err(error) => {
                 let is_full = is_full(&error);
                 // What it was before would be wrong.
@@ -442,7 +444,7 @@ fn facts_of(object: &Object) -> Option<PodFacts> {
     Some(PodFacts {
         version: pod.metadata.resource_version.parse().unwrap_or_default(),
         generation: pod.metadata.generation,
-        conditions: (!kept.is_empty()).then(|| Box::new(kept)),
+        conditions: (!kept.is_empty()).then(|| kept.into()),
         ..PodFacts::default()
     })
 }

@@ -51,10 +51,10 @@ pub async fn start(
 ) -> Result<(), Failure> {
     let args = &settings.args.serving;
     let tls = Tls::new(args, gate.authorities())?;
-    let address = format!("{}:{}", args.bind_address, args.secure_port);
-    let address = match args.bind_address.contains(':') {
-        true => format!("[{}]:{}", args.bind_address, args.secure_port),
-        false => address,
+    let address = if args.bind_address.contains(':') {
+        format!("[{}]:{}", args.bind_address, args.secure_port)
+    } else {
+        format!("{}:{}", args.bind_address, args.secure_port)
     };
     let tcp = tokio::net::TcpListener::bind(&address)
         .await

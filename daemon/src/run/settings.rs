@@ -42,7 +42,7 @@ impl Settings {
         }
         apply_leader_election(&args.leader, &mut given);
         let config = given.clone().defaulted();
-        refuse(config.validate())?;
+        refuse(&config.validate())?;
         given
             .profiles()
             .map_err(|errors| Failure::Usage(errors.to_string()))?;
@@ -114,7 +114,7 @@ impl Settings {
 }
 
 /// All errors of a configuration, one a line.
-fn refuse(errors: Vec<ConfigError>) -> Result<(), Failure> {
+fn refuse(errors: &[ConfigError]) -> Result<(), Failure> {
     if errors.is_empty() {
         return Ok(());
     }

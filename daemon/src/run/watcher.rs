@@ -15,6 +15,7 @@ use super::line::{Line, Lines, Page};
 use super::resources::Resource;
 use berth_core::object::Object;
 use http_body_util::BodyExt;
+use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -40,9 +41,9 @@ pub enum News {
     /// A list begins.
     Listing,
     /// An object is there, new or changed.
-    Applied(Object),
+    Applied(Box<Object>),
     /// An object is gone.
-    Deleted(Object),
+    Deleted(Box<Object>),
     /// An object that cannot be read is there: its namespace and name, and why.
     Unreadable(String, String, String),
     /// The list is over: what it did not name is gone.
@@ -255,8 +256,7 @@ impl Watch {
             }
             let frame = match timeout_at(deadline, body.frame()).await {
                 Ok(Some(Ok(frame))) => frame,
-                Ok(None) if !is_listing => return self.close(),
-                Ok(Some(Err(_))) | Err(_) if !is_listing => return self.close(),
+                Ok(None | Some(Err(_))) | Err(_) if !is_listing => return self.close(),
                 _ => {
                     let error = "the list broke off".to_owned();
                     return End::Failed(ApiError::Unclear(error));
@@ -406,7 +406,7 @@ pub fn escaped(text: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             escaped.push(char::from(byte));
         } else {
-            escaped.push_str(&format!("%{byte:02X}"));
+            let _ = write!(escaped, "%{byte:02X}");
         }
     }
     escaped

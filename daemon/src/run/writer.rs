@@ -239,13 +239,11 @@ impl Writer {
                     tracing::warn!(target: "status", pod, %error, "Failed to patch a pod's status");
                 }
                 let mut waiting = own.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-                match waiting.get_mut(&pod.uid).and_then(Option::take) {
-                    Some(next) => patch = next,
-                    None => {
-                        waiting.remove(&pod.uid);
-                        return;
-                    }
-                }
+                let Some(next) = waiting.get_mut(&pod.uid).and_then(Option::take) else {
+                    waiting.remove(&pod.uid);
+                    return;
+                };
+                patch = next;
             }
         });
     }

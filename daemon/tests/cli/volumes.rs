@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// Two nodes in zones of their own; a set whose claims wait, one of them for a volume that is there; a
 /// claim that binds at once; and a claim that a real cluster has left unbound.
-const INPUT: &str = r#"
+const INPUT: &str = r"
 apiVersion: v1
 kind: List
 items:
@@ -36,7 +36,7 @@ items:
 - {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: left}, spec: {accessModes: [ReadWriteOnce], storageClassName: now, resources: {requests: {storage: 1Gi}}}, status: {phase: Pending}}
 - {apiVersion: v1, kind: Pod, metadata: {name: quick}, spec: {containers: [{name: c}], volumes: [{name: v, persistentVolumeClaim: {claimName: now}}]}}
 - {apiVersion: v1, kind: Pod, metadata: {name: stuck}, spec: {containers: [{name: c}], volumes: [{name: v, persistentVolumeClaim: {claimName: left}}]}}
-"#;
+";
 
 #[test]
 fn claims_that_are_bound_are_shown() {
@@ -74,7 +74,7 @@ fn decisions(input: &Value, flags: &[&str]) -> Vec<Value> {
         .collect()
 }
 
-fn class(name: &str, created: Value, mark: &str) -> Value {
+fn class(name: &str, created: &Value, mark: &str) -> Value {
     json!({
         "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
         "metadata": {"name": name, "creationTimestamp": created, "annotations": {mark: "true"}},
@@ -122,12 +122,12 @@ fn of_several_default_classes_the_newest_is_taken_then_the_first_by_name() {
     let at = |year: u32| json!(format!("{year}-01-01T00:00:00Z"));
     for flags in [&[][..], &["--order", "file"]] {
         let taken = |classes: &[Value]| class_taken(classes, flags);
-        let (old, new) = (class("a", at(2001), MARK), class("b", at(2002), MARK));
+        let (old, new) = (class("a", &at(2001), MARK), class("b", &at(2002), MARK));
         assert_eq!(taken(&[old.clone(), new.clone()]), "b");
-        let (same, beta) = (class("c", at(2002), MARK), class("d", at(2003), BETA));
+        let (same, beta) = (class("c", &at(2002), MARK), class("d", &at(2003), BETA));
         assert_eq!(taken(&[same.clone(), new.clone(), old]), "b");
         assert_eq!(taken(&[beta, same, new.clone()]), "d");
-        let unmarked = class("z", at(2009), "other");
-        assert_eq!(taken(&[unmarked, class("0", json!(null), MARK), new]), "b");
+        let unmarked = class("z", &at(2009), "other");
+        assert_eq!(taken(&[unmarked, class("0", &json!(null), MARK), new]), "b");
     }
 }

@@ -43,8 +43,14 @@ enum Kind {
 }
 
 impl Load {
-    /// Makes the priority class, the nodes and then the pods.
+    /// Makes the nodes and then the pods.
     pub async fn create(&self, api: &Api) {
+        self.create_nodes(api).await;
+        self.create_pods(api, 0..self.pods).await;
+    }
+
+    /// Makes the nodes, and the priority class that pods name.
+    pub async fn create_nodes(&self, api: &Api) {
         let class = json!({"metadata": {"name": IMPORTANT}, "value": 1_000});
         create_all(
             api,
@@ -52,12 +58,6 @@ impl Load {
             vec![class],
         )
         .await;
-        self.create_nodes(api).await;
-        self.create_pods(api, 0..self.pods).await;
-    }
-
-    /// Makes the nodes.
-    pub async fn create_nodes(&self, api: &Api) {
         create_all(api, NODES, (0..self.nodes).map(node).collect()).await;
     }
 

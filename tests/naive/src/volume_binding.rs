@@ -13,7 +13,7 @@ use crate::{Cluster, NodeState, Refusal};
 use berth_core::BoundClaim;
 use berth_core::object::{
     BIND_COMPLETED, MIGRATED_PLUGINS, NodeSelector, PersistentVolume, PersistentVolumeClaim, Pod,
-    ResourceList, SELECTED_NODE, StorageClass, TopologySelectorTerm,
+    ResourceList, StorageClass, TopologySelectorTerm,
 };
 use berth_core::quantity::Quantity;
 use std::collections::{BTreeMap, BTreeSet};

@@ -148,7 +148,6 @@ impl Gate {
         Ok(())
     }
 
-    #[expect(clippy::type_complexity, reason = "two optional parts of one answer")]
     async fn looked_up(
         &self,
         api: Option<&Api>,
@@ -316,11 +315,7 @@ pub async fn guard(
     let path = request.uri().path().to_owned();
     let user = gate.user(&peer, request.headers()).await;
     let Some(user) = user else {
-        return status(
-            StatusCode::UNAUTHORIZED,
-            "Unauthorized",
-            "Unauthorized".to_owned(),
-        );
+        return status(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized");
     };
     let verb = match *request.method() {
         Method::GET => "get",
@@ -348,13 +343,13 @@ pub async fn guard(
             };
             let name = &user.name;
             let message = format!("forbidden: User {name:?} cannot {verb} path {path:?}{why}");
-            return status(StatusCode::FORBIDDEN, "Forbidden", message);
+            return status(StatusCode::FORBIDDEN, "Forbidden", &message);
         }
     }
     next.run(request).await
 }
 
-fn status(code: StatusCode, reason: &str, message: String) -> Response {
+fn status(code: StatusCode, reason: &str, message: &str) -> Response {
     let body = json!({
         "kind": "Status",
         "apiVersion": "v1",

@@ -7,9 +7,10 @@ use super::placement::node_name;
 use super::pool::{self, NAMESPACES, SelectorRecipe, pick};
 use super::storage;
 use berth_core::object::{
-    Namespace, Node, Object, ObjectMeta, Pod, ReplicationController, Service, Workload, bind,
+    Namespace, Node, Object, ObjectMeta, Pod, ReplicationController, Service, Workload,
 };
 use berth_core::{Change, VolumeAction};
+use berth_naive::bind;
 use std::collections::BTreeMap;
 
 /// Namespace and name of a pod.
