@@ -6,7 +6,7 @@ use crate::state::check_name;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Decides where pods go, by the rules of kube-scheduler 1.37, from files and without a cluster
+/// Decides where pods go, by the rules of kube-scheduler 1.37: from files, or in a cluster
 #[derive(Debug, Parser)]
 #[command(name = "berth", version, max_term_width = 100)]
 pub struct Cli {

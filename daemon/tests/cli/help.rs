@@ -8,6 +8,7 @@ fn help_fits_80_columns() {
         ("help", &["--help"][..]),
         ("help_simulate", &["simulate", "--help"]),
         ("help_explain", &["explain", "--help"]),
+        ("help_run", &["run", "--help"]),
         ("help_config", &["config", "print", "--help"]),
     ] {
         let run = berth(args);
