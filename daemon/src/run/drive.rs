@@ -196,9 +196,12 @@ impl Loop {
                     note: format!("Successfully assigned {} to {node}", pod.key()),
                 });
                 if pod.is_current(&self.model) {
-                    let since = self.model.facts(pod.id).map_or(0, |facts| facts.since);
-                    let attempts = self.model.scheduler().attempts(pod.id);
-                    self.metrics.bound(now.saturating_sub(since), attempts);
+                    let times = self.model.facts(pod.id);
+                    let times = times.map_or([now; 2], |facts| [facts.since, facts.tried]);
+                    let [waited, took] = times.map(|time| now.saturating_sub(time));
+                    let attempts = self.model.scheduler().attempts(pod.id).max(1);
+                    let profile = self.model.profile_of(pod.id);
+                    self.metrics.bound(profile, attempts, waited, took);
                     let scheduler = self.model.scheduler_mut();
                     scheduler.bound(pod.id, BindOutcome::Bound, now);
                 }

@@ -5,7 +5,7 @@
 use super::model::{Model, Refused};
 use super::shadow::Verdict;
 use super::writer::BINDINGS_MAX;
-use berth_core::{Decision, Outcome, Reason};
+use berth_core::{Decision, PostFilter, Reason};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -182,35 +182,42 @@ impl Metrics {
         text
     }
 
-    /// An attempt was made.
+    /// An attempt was made; one that placed its pod counts when the pod is bound.
     pub fn attempt(&self, decision: &Decision, profile: &str, took: Duration) {
-        let result = match decision.outcome {
-            Outcome::Scheduled(_) => "scheduled",
-            _ => match decision.reason() {
-                Some(Reason::Unschedulable) => "unschedulable",
-                Some(Reason::SchedulerError) => "error",
-                None => return,
-            },
-        };
+        self.algorithm_duration.observe(took.as_secs_f64());
+        if !matches!(
+            decision.post_filter,
+            PostFilter::Absent | PostFilter::Nothing | PostFilter::Unprepared
+        ) {
+            self.preemption_attempts.inc();
+        }
+        match decision.reason() {
+            Some(Reason::Unschedulable) => self.ended("unschedulable", profile, took),
+            Some(Reason::SchedulerError) => self.ended("error", profile, took),
+            None => {}
+        }
+    }
+
+    fn ended(&self, result: &'static str, profile: &str, took: Duration) {
         let labels = Attempted {
             result,
             profile: profile.to_owned(),
         };
         self.schedule_attempts.get_or_create(&labels).inc();
-        let took = took.as_secs_f64();
-        self.attempt_duration.get_or_create(&labels).observe(took);
-        self.algorithm_duration.observe(took);
+        let family = self.attempt_duration.get_or_create(&labels);
+        family.observe(took.as_secs_f64());
     }
 
-    /// A pod was bound, so many nanoseconds after it first waited.
-    pub fn bound(&self, nanos: u64, attempts: u32) {
+    /// A pod was bound, so many nanoseconds after it first waited and after its last attempt began.
+    pub fn bound(&self, profile: &str, attempts: u32, waited: u64, took: u64) {
+        self.ended("scheduled", profile, Duration::from_nanos(took));
         self.pod_attempts.observe(f64::from(attempts));
         let label = match attempts {
             15.. => "15+".to_owned(),
             attempts => attempts.to_string(),
         };
         let family = self.sli_duration.get_or_create(&[("attempts", label)]);
-        family.observe(Duration::from_nanos(nanos).as_secs_f64());
+        family.observe(Duration::from_nanos(waited).as_secs_f64());
     }
 
     /// A binding came to nothing.
@@ -224,7 +231,6 @@ impl Metrics {
 
     /// A preemption found so many victims.
     pub fn victims(&self, count: usize) {
-        self.preemption_attempts.inc();
         self.preemption_victims.observe(count as f64);
     }
 
@@ -292,6 +298,7 @@ impl Metrics {
         let bytes = scheduler.capacities().bytes();
         self.memory_planned
             .set(i64::try_from(bytes).unwrap_or(i64::MAX));
+        self.unschedulable_pods.clear();
         for ((plugin, profile), count) in model.unschedulable() {
             let labels = [("plugin", plugin), ("profile", profile)];
             self.unschedulable_pods.get_or_create(&labels).set(count);

@@ -28,6 +28,8 @@ pub struct PodFacts {
     pub conditions: Option<Box<[PodCondition]>>,
     /// When it was first seen waiting, for the time until it is bound; 0: never.
     pub since: u64,
+    /// When its last attempt began.
+    pub tried: u64,
 }
 
 /// Something that was heard and could not be taken in.
@@ -188,6 +190,13 @@ impl Model {
         text
     }
 
+    /// An attempt at a pod began at this time.
+    pub fn tried(&mut self, pod: PodId, now: u64) {
+        if let Some(facts) = self.pods.get_mut(pod.index()) {
+            facts.tried = now;
+        }
+    }
+
     /// Takes in news of one kind.
     pub fn take(&mut self, batch: Batch) {
         let place = batch.resource;
@@ -281,6 +290,7 @@ impl Model {
                     *entry = PodFacts {
                         list,
                         since,
+                        tried: entry.tried,
                         ..facts.unwrap_or_default()
                     };
                 }

@@ -257,7 +257,9 @@ impl Watch {
             let frame = match timeout_at(deadline, body.frame()).await {
                 Ok(Some(Ok(frame))) => frame,
                 Ok(None | Some(Err(_))) | Err(_) if !is_listing => return self.close(),
-                _ => {
+                failed => {
+                    // A server that streams no lists, and does not say so, is silent at the end.
+                    self.streams &= failed.is_ok();
                     let error = "the list broke off".to_owned();
                     return End::Failed(ApiError::Unclear(error));
                 }

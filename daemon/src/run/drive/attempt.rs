@@ -18,7 +18,7 @@ impl Loop {
     pub(super) fn attempt(&mut self) -> bool {
         let began = std::time::Instant::now();
         while let Err(full) = self.model.scheduler_mut().make_room() {
-            if self.model.intake.grow(full).is_err() {
+            if !self.model.intake.grows() || self.model.intake.grow(full).is_err() {
                 break;
             }
         }
@@ -28,6 +28,7 @@ impl Loop {
         };
         let profile = self.model.profile_of(decision.pod).to_owned();
         self.metrics.attempt(&decision, &profile, began.elapsed());
+        self.model.tried(decision.pod, now);
         self.follow(&decision);
         true
     }
