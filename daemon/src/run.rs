@@ -34,7 +34,7 @@ use crate::output::yaml;
 use berth_core::object::config::LeaderElection;
 use client::{Api, LIST_TIME, connection};
 use clock::Clock;
-use drive::{Channels, Loop, all_kinds};
+use drive::{Channels, Loop};
 use events::Events;
 use lead::Lead;
 use lease::{Elector, State, Term};
@@ -52,7 +52,6 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{channel, unbounded_channel};
 use tokio::sync::watch;
-
 use watcher::{Health, Watch};
 use writer::Writer;
 
@@ -131,8 +130,7 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
     let (batch_to, watches) = channel(BATCHES_MAX);
     let (request_to, requests) = channel(REQUESTS_MAX);
     tokio::spawn(compare_when_asked(api.clone(), request_to.clone())?);
-    let kinds = all_kinds();
-    let health: Vec<Arc<Health>> = kinds.iter().map(|_| Arc::default()).collect();
+    let health: Vec<Arc<Health>> = RESOURCES.iter().map(|_| Arc::default()).collect();
     let intake = tokio::select! {
         intake = sized(&api, &settings) => intake?,
         () = stop.asked() => return Ok(stopped(elector.is_some())),
@@ -153,7 +151,6 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
             reports,
             requests,
         },
-        kinds.clone(),
     );
     let is_synced = driver.is_synced.clone();
     let state = elector.as_ref().map(Elector::state);

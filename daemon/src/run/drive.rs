@@ -14,7 +14,6 @@ use super::lead::Lead;
 use super::metrics::Metrics;
 use super::model::Model;
 use super::pod_ref::PodRef;
-use super::resources::RESOURCES;
 use super::shadow::Judged;
 use super::watcher::Batch;
 use super::writer::{Report, Writer};
@@ -60,9 +59,7 @@ pub struct Loop {
     pub watches: Receiver<Batch>,
     pub reports: UnboundedReceiver<Report>,
     pub requests: Receiver<Request>,
-    /// Kinds that must have been listed before the first attempt.
-    pub kinds: Vec<usize>,
-    /// Set when they are.
+    /// Set when every kind was listed, before the first attempt.
     pub is_synced: Arc<AtomicBool>,
     waits: Vec<VolumeWait>,
     beat: Instant,
@@ -77,7 +74,6 @@ pub struct Channels {
 
 impl Loop {
     /// A loop over an empty model.
-    #[expect(clippy::too_many_arguments, reason = "the wiring of the process")]
     pub fn new(
         model: Model,
         clock: Clock,
@@ -86,7 +82,6 @@ impl Loop {
         lead: Lead,
         metrics: Arc<Metrics>,
         channels: Channels,
-        kinds: Vec<usize>,
     ) -> Self {
         let Channels {
             watches,
@@ -103,7 +98,6 @@ impl Loop {
             watches,
             reports,
             requests,
-            kinds,
             is_synced: Arc::default(),
             waits: Vec::new(),
             beat: Instant::now(),
@@ -166,9 +160,7 @@ impl Loop {
         let now = self.clock.now();
         self.model.scheduler_mut().advance(now);
         self.model.take(batch);
-        if !self.is_synced.load(Ordering::Relaxed)
-            && self.model.has_listed(self.kinds.iter().copied())
-        {
+        if !self.is_synced.load(Ordering::Relaxed) && self.model.has_listed_all() {
             self.is_synced.store(true, Ordering::Relaxed);
             let scheduler = self.model.scheduler();
             tracing::info!(
@@ -295,9 +287,4 @@ impl Loop {
             }
         }
     }
-}
-
-/// All kinds' places.
-pub fn all_kinds() -> Vec<usize> {
-    (0..RESOURCES.len()).collect()
 }

@@ -199,13 +199,18 @@ impl Metrics {
     }
 
     fn ended(&self, result: &'static str, profile: &str, took: Duration) {
+        let labels = self.count(result, profile);
+        let family = self.attempt_duration.get_or_create(&labels);
+        family.observe(took.as_secs_f64());
+    }
+
+    fn count(&self, result: &'static str, profile: &str) -> Attempted {
         let labels = Attempted {
             result,
             profile: profile.to_owned(),
         };
         self.schedule_attempts.get_or_create(&labels).inc();
-        let family = self.attempt_duration.get_or_create(&labels);
-        family.observe(took.as_secs_f64());
+        labels
     }
 
     /// A pod was bound, so many nanoseconds after it first waited and after its last attempt began.
@@ -222,11 +227,7 @@ impl Metrics {
 
     /// A binding came to nothing.
     pub fn binding_failed(&self, profile: &str) {
-        let labels = Attempted {
-            result: "error",
-            profile: profile.to_owned(),
-        };
-        self.schedule_attempts.get_or_create(&labels).inc();
+        self.count("error", profile);
     }
 
     /// A preemption found so many victims.
@@ -279,15 +280,12 @@ impl Metrics {
                 .set(i64::from(count));
         }
         let nodes = scheduler.nodes().count();
-        let pods = scheduler
-            .pods()
-            .filter(|pod| scheduler.node_of(*pod).is_some());
-        let assumed = scheduler.pods().filter(|pod| scheduler.is_assumed(*pod));
-        let sizes = [
-            ("nodes", nodes),
-            ("pods", pods.count()),
-            ("assumed_pods", assumed.count()),
-        ];
+        let (mut pods, mut assumed) = (0, 0);
+        for pod in scheduler.pods() {
+            pods += usize::from(scheduler.node_of(pod).is_some());
+            assumed += usize::from(scheduler.is_assumed(pod));
+        }
+        let sizes = [("nodes", nodes), ("pods", pods), ("assumed_pods", assumed)];
         for (type_, size) in sizes {
             let labels = [("type", type_.to_owned())];
             self.cache_size.get_or_create(&labels).set(size as i64);

@@ -92,10 +92,9 @@ impl Model {
         self.intake.scheduler_mut()
     }
 
-    /// Whether a list of each of these kinds is in.
-    pub fn has_listed(&self, kinds: impl IntoIterator<Item = usize>) -> bool {
-        let listed = |kind: usize| self.listed.get(kind).copied().unwrap_or(false);
-        kinds.into_iter().all(listed)
+    /// Whether a list of each kind is in.
+    pub fn has_listed_all(&self) -> bool {
+        self.listed.iter().all(|listed| *listed)
     }
 
     /// What the API server says of a pod.

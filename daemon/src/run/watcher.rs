@@ -17,7 +17,7 @@ use berth_core::object::Object;
 use http_body_util::BodyExt;
 use std::fmt::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -61,14 +61,8 @@ pub struct Batch {
 /// What others may ask of a watch.
 #[derive(Debug, Default)]
 pub struct Health {
-    /// Whether the last list came to its end.
-    pub is_listed: AtomicBool,
     /// Whether the last request was refused or not answered.
     pub fails: AtomicBool,
-    pub lists: AtomicU64,
-    pub events: AtomicU64,
-    /// Lines and objects that could not be read.
-    pub dropped: AtomicU64,
 }
 
 /// One kind's watch.
@@ -184,7 +178,6 @@ impl Watch {
             return self.watch(false).await;
         }
         self.lists.turn().await;
-        self.health.lists.fetch_add(1, Ordering::Relaxed);
         if self.streams {
             match self.watch(true).await {
                 End::Failed(ApiError::Refused(refusal)) if matches!(refusal.code, 400 | 422) => {
@@ -294,7 +287,6 @@ impl Watch {
                 if !*is_listing && !self.moves_to(&version) {
                     return Ok(());
                 }
-                self.health.events.fetch_add(1, Ordering::Relaxed);
                 let news = if is_deleted {
                     News::Deleted(object)
                 } else {
@@ -308,7 +300,6 @@ impl Watch {
                 version,
                 why,
             } => {
-                self.health.dropped.fetch_add(1, Ordering::Relaxed);
                 if !*is_listing && !version.is_empty() && !self.moves_to(&version) {
                     return Ok(());
                 }
@@ -316,7 +307,6 @@ impl Watch {
             }
             Line::Bookmark { version, ends_list } => {
                 if version.is_empty() {
-                    self.health.dropped.fetch_add(1, Ordering::Relaxed);
                     return Ok(());
                 }
                 self.version = Some(version);
@@ -333,7 +323,6 @@ impl Watch {
                 Err(End::Failed(ApiError::Unclear(message)))
             }
             Line::Nonsense(why) => {
-                self.health.dropped.fetch_add(1, Ordering::Relaxed);
                 let kind = self.resource.kind;
                 tracing::warn!(target: "watch", kind, why, "Dropped a line of a watch");
                 Ok(())
@@ -355,9 +344,7 @@ impl Watch {
 
     async fn listed(&mut self) -> Result<(), End> {
         self.tell(News::Listed).await?;
-        self.flush().await?;
-        self.health.is_listed.store(true, Ordering::Relaxed);
-        Ok(())
+        self.flush().await
     }
 
     fn close(&self) -> End {

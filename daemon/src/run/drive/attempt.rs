@@ -71,10 +71,7 @@ impl Loop {
             Nomination::Clear => Some(String::new()),
             Nomination::Node(node) => Some(scheduler.node(node).name.to_owned()),
         };
-        let target = match decision.nomination {
-            Nomination::Node(node) => scheduler.node(node).name.to_owned(),
-            _ => String::new(),
-        };
+        let target = nominated.clone().unwrap_or_default();
         let victims: Vec<(PodId, VictimKind)> = scheduler
             .victims()
             .iter()
@@ -82,7 +79,7 @@ impl Loop {
             .collect();
         let displaced: Vec<PodId> = scheduler.displaced().to_vec();
         self.tell_failure(pod, message.clone());
-        let condition = self.condition("PodScheduled", "False", reason.as_str(), message);
+        let condition = condition("PodScheduled", "False", reason.as_str(), message);
         self.patch(pod, Some(condition), nominated);
         for other in displaced {
             let other = PodRef::of(&self.model, other);
@@ -121,8 +118,7 @@ impl Loop {
                 continue;
             }
             let message = format!("{controller}: preempting to accommodate a higher priority pod");
-            let condition =
-                self.condition("DisruptionTarget", "True", "PreemptionByScheduler", message);
+            let condition = condition("DisruptionTarget", "True", "PreemptionByScheduler", message);
             let patch = self.status_patch(&victim, Some(condition), None);
             evictions.push(Eviction {
                 victim,
@@ -144,7 +140,7 @@ impl Loop {
         self.metrics.binding_failed(self.model.profile_of(pod.id));
         self.tell_failure(pod, message.clone());
         let reason = Reason::SchedulerError.as_str();
-        let condition = self.condition("PodScheduled", "False", reason, message);
+        let condition = condition("PodScheduled", "False", reason, message);
         self.patch(pod, Some(condition), Some(String::new()));
     }
 
@@ -158,16 +154,6 @@ impl Loop {
             related: None,
             note,
         });
-    }
-
-    #[expect(clippy::unused_self, reason = "reads as a verb of the loop")]
-    fn condition(&self, type_: &str, status: &str, reason: &str, message: String) -> PodCondition {
-        PodCondition {
-            type_: type_.to_owned(),
-            status: status.to_owned(),
-            reason: reason.to_owned(),
-            message,
-        }
     }
 
     /// Writes to a pod's status what the API server does not have yet.
@@ -210,5 +196,14 @@ impl Loop {
             generation: facts.generation,
             nominated_node,
         })
+    }
+}
+
+fn condition(type_: &str, status: &str, reason: &str, message: String) -> PodCondition {
+    PodCondition {
+        type_: type_.to_owned(),
+        status: status.to_owned(),
+        reason: reason.to_owned(),
+        message,
     }
 }
