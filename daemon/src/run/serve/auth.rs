@@ -5,7 +5,7 @@
 //! server is asked whether they may.
 
 use super::certificate::authorities;
-use super::listener::{Authorities, Peer};
+use super::listener::Peer;
 use super::review::{Reviews, User};
 use crate::failure::Failure;
 use crate::run::client::{Api, REQUEST_TIME, connection};
@@ -22,7 +22,7 @@ use rustls::server::WebPkiClientVerifier;
 use serde::Deserialize;
 use serde_json::json;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 const ANONYMOUS: &str = "system:anonymous";
@@ -35,7 +35,7 @@ const SETTINGS: &str =
     "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
 
 /// How the front proxy says for whom it asks.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Proxy {
     authorities: Vec<CertificateDer<'static>>,
     names: Vec<String>,
@@ -48,27 +48,25 @@ struct Proxy {
 /// Lets those through who may.
 pub struct Gate {
     args: AuthenticationArgs,
-    /// Of both kinds: whatever a handshake may be done with.
-    all: Authorities,
-    clients: Mutex<Vec<CertificateDer<'static>>>,
-    proxy: Mutex<Proxy>,
+    clients: Vec<CertificateDer<'static>>,
+    proxy: Proxy,
     reviews: Reviews,
 }
 
 impl Gate {
-    /// `api` is that of the scheduler, used where no kubeconfig is given for reviews; `in_cluster` says
-    /// whether it came from the cluster around the process.
+    /// `api` is that of the scheduler, used where no kubeconfig is given for reviews. Who vouches for
+    /// whom is read once.
     ///
     /// # Errors
     /// A file that cannot be used; the cluster's settings, unless they may be missing.
     pub async fn new(args: &AuthenticationArgs, api: &Api) -> Result<Arc<Self>, Failure> {
-        let reviewer = async |file: &Option<String>| -> Result<Option<Api>, Failure> {
+        let reviewer = async |file: &Option<String>| -> Result<Api, Failure> {
             match file.as_deref().filter(|file| !file.is_empty()) {
-                None => Ok(Some(api.clone())),
+                None => Ok(api.clone()),
                 Some(file) => {
                     let config = connection(file, None).await?;
                     // Upstream's rate of these clients.
-                    Api::new(&config, "reviews", Limiter::new(200.0, 400)).map(Some)
+                    Api::new(&config, "reviews", Limiter::new(200.0, 400))
                 }
             }
         };
@@ -79,107 +77,19 @@ impl Gate {
             args.authorization_webhook_cache_authorized_ttl,
             args.authorization_webhook_cache_unauthorized_ttl,
         ];
-        let settings_api = authentication.clone();
-        let gate = Self {
+        let (clients, proxy) = vouchers(args, &authentication).await?;
+        Ok(Arc::new(Self {
             args: args.clone(),
-            all: Arc::default(),
-            clients: Mutex::default(),
-            proxy: Mutex::default(),
+            clients,
+            proxy,
             reviews: Reviews::new(authentication, authorization, times.map(span)),
-        };
-        gate.read(settings_api.as_ref()).await?;
-        Ok(Arc::new(gate))
+        }))
     }
 
-    /// Those that handshakes may be done with.
-    pub fn authorities(&self) -> Authorities {
-        self.all.clone()
-    }
-
-    /// Reads who vouches for whom: files that are given, else the cluster's settings.
-    async fn read(&self, api: Option<&Api>) -> Result<(), Failure> {
-        let args = &self.args;
-        let from_file = |flag: &str, file: &Path| {
-            let wrong = |why: String| Failure::Usage(format!("--{flag} {}: {why}", file.display()));
-            let pem = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
-            authorities(&pem).map_err(wrong)
-        };
-        let given = |file: &Option<std::path::PathBuf>| {
-            file.clone().filter(|file| !file.as_os_str().is_empty())
-        };
-        let mut clients = None;
-        if let Some(file) = given(&args.client_ca_file) {
-            clients = Some(from_file("client-ca-file", &file)?);
-        }
-        let mut proxy = None;
-        if let Some(file) = given(&args.requestheader_client_ca_file) {
-            proxy = Some(Proxy {
-                authorities: from_file("requestheader-client-ca-file", &file)?,
-                names: args.requestheader_allowed_names.clone(),
-                user_headers: args.requestheader_username_headers.clone(),
-                uid_headers: args.requestheader_uid_headers.clone(),
-                group_headers: args.requestheader_group_headers.clone(),
-                extra_prefixes: args.requestheader_extra_headers_prefix.clone(),
-            });
-        }
-        if (clients.is_none() || proxy.is_none()) && !args.authentication_skip_lookup {
-            match self.looked_up(api).await {
-                Ok((their_clients, their_proxy)) => {
-                    clients = clients.or(their_clients);
-                    proxy = proxy.or(their_proxy);
-                }
-                Err(why) if args.authentication_tolerate_lookup_failure => {
-                    let hint = "requests with a client certificate may be refused";
-                    tracing::warn!(target: "serve", why, hint, "Unable to read the cluster's authentication settings");
-                }
-                Err(why) => {
-                    return Err(Failure::Usage(format!(
-                        "reading {SETTINGS}: {why}; --authentication-tolerate-lookup-failure goes on \
-                         without"
-                    )));
-                }
-            }
-        }
-        let (clients, proxy) = (clients.unwrap_or_default(), proxy.unwrap_or_default());
-        let all = clients.iter().chain(&proxy.authorities).cloned().collect();
-        *self.all.lock().unwrap_or_else(PoisonError::into_inner) = all;
-        *self.clients.lock().unwrap_or_else(PoisonError::into_inner) = clients;
-        *self.proxy.lock().unwrap_or_else(PoisonError::into_inner) = proxy;
-        Ok(())
-    }
-
-    async fn looked_up(
-        &self,
-        api: Option<&Api>,
-    ) -> Result<(Option<Vec<CertificateDer<'static>>>, Option<Proxy>), String> {
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Settings {
-            data: std::collections::BTreeMap<String, String>,
-        }
-        let api = api.ok_or("no kubeconfig is given")?;
-        let bytes = api.get(SETTINGS, REQUEST_TIME).await;
-        let bytes = bytes.map_err(|error| error.to_string())?;
-        let Settings { data } =
-            serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
-        let pem = |key: &str| {
-            data.get(key)
-                .map(|pem| authorities(pem.as_bytes()))
-                .transpose()
-        };
-        let list = |key: &str| -> Vec<String> {
-            let text = data.get(key).map_or("[]", String::as_str);
-            serde_json::from_str(text).unwrap_or_default()
-        };
-        let proxy = pem("requestheader-client-ca-file")?.map(|authorities| Proxy {
-            authorities,
-            names: list("requestheader-allowed-names"),
-            user_headers: list("requestheader-username-headers"),
-            uid_headers: list("requestheader-uid-headers"),
-            group_headers: list("requestheader-group-headers"),
-            extra_prefixes: list("requestheader-extra-headers-prefix"),
-        });
-        Ok((pem("client-ca-file")?, proxy))
+    /// Those that handshakes may be done with, of clients and of the front proxy.
+    pub fn authorities(&self) -> Vec<CertificateDer<'static>> {
+        let all = self.clients.iter().chain(&self.proxy.authorities);
+        all.cloned().collect()
     }
 
     /// Who asks; `None` if they claim to be somebody and are not.
@@ -187,12 +97,7 @@ impl Gate {
         if let Some(user) = self.proxied(peer, headers) {
             return Some(user);
         }
-        let clients = self
-            .clients
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        if let Some((name, groups)) = vouched(peer, &clients) {
+        if let Some((name, groups)) = vouched(peer, &self.clients) {
             return Some(known(name, groups));
         }
         let bearer = headers.get(header::AUTHORIZATION);
@@ -223,11 +128,7 @@ impl Gate {
 
     /// The user that the front proxy asks for.
     fn proxied(&self, peer: &Peer, headers: &HeaderMap) -> Option<User> {
-        let proxy = self
-            .proxy
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let proxy = &self.proxy;
         let (name, _) = vouched(peer, &proxy.authorities)?;
         if !proxy.names.is_empty() && !proxy.names.contains(&name) {
             return None;
@@ -268,6 +169,86 @@ impl Gate {
             None => path == allowed,
         })
     }
+}
+
+/// Who vouches for whom: files that are given, else the cluster's settings.
+async fn vouchers(
+    args: &AuthenticationArgs,
+    api: &Api,
+) -> Result<(Vec<CertificateDer<'static>>, Proxy), Failure> {
+    let from_file = |flag: &str, file: &Path| {
+        let wrong = |why: String| Failure::Usage(format!("--{flag} {}: {why}", file.display()));
+        let pem = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
+        authorities(&pem).map_err(wrong)
+    };
+    let given = |file: &Option<std::path::PathBuf>| {
+        file.clone().filter(|file| !file.as_os_str().is_empty())
+    };
+    let mut clients = None;
+    if let Some(file) = given(&args.client_ca_file) {
+        clients = Some(from_file("client-ca-file", &file)?);
+    }
+    let mut proxy = None;
+    if let Some(file) = given(&args.requestheader_client_ca_file) {
+        proxy = Some(Proxy {
+            authorities: from_file("requestheader-client-ca-file", &file)?,
+            names: args.requestheader_allowed_names.clone(),
+            user_headers: args.requestheader_username_headers.clone(),
+            uid_headers: args.requestheader_uid_headers.clone(),
+            group_headers: args.requestheader_group_headers.clone(),
+            extra_prefixes: args.requestheader_extra_headers_prefix.clone(),
+        });
+    }
+    if (clients.is_none() || proxy.is_none()) && !args.authentication_skip_lookup {
+        match looked_up(api).await {
+            Ok((their_clients, their_proxy)) => {
+                clients = clients.or(their_clients);
+                proxy = proxy.or(their_proxy);
+            }
+            Err(why) if args.authentication_tolerate_lookup_failure => {
+                let hint = "requests with a client certificate may be refused";
+                tracing::warn!(target: "serve", why, hint, "Unable to read the cluster's authentication settings");
+            }
+            Err(why) => {
+                return Err(Failure::Usage(format!(
+                    "reading {SETTINGS}: {why}; --authentication-tolerate-lookup-failure goes on \
+                     without"
+                )));
+            }
+        }
+    }
+    Ok((clients.unwrap_or_default(), proxy.unwrap_or_default()))
+}
+
+async fn looked_up(
+    api: &Api,
+) -> Result<(Option<Vec<CertificateDer<'static>>>, Option<Proxy>), String> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Settings {
+        data: std::collections::BTreeMap<String, String>,
+    }
+    let bytes = api.get(SETTINGS, REQUEST_TIME).await;
+    let bytes = bytes.map_err(|error| error.to_string())?;
+    let Settings { data } = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+    let pem = |key: &str| {
+        data.get(key)
+            .map(|pem| authorities(pem.as_bytes()))
+            .transpose()
+    };
+    let list = |key: &str| -> Vec<String> {
+        let text = data.get(key).map_or("[]", String::as_str);
+        serde_json::from_str(text).unwrap_or_default()
+    };
+    let proxy = pem("requestheader-client-ca-file")?.map(|authorities| Proxy {
+        authorities,
+        names: list("requestheader-allowed-names"),
+        user_headers: list("requestheader-username-headers"),
+        uid_headers: list("requestheader-uid-headers"),
+        group_headers: list("requestheader-group-headers"),
+        extra_prefixes: list("requestheader-extra-headers-prefix"),
+    });
+    Ok((pem("client-ca-file")?, proxy))
 }
 
 fn known(name: String, mut groups: Vec<String>) -> User {

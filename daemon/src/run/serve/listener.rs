@@ -1,7 +1,6 @@
 //! TLS over the port, with what the other end showed.
 //!
-//! Certificates are read again when their files change, and so are the authorities that vouch for
-//! those who ask. Handshakes run beside each other, a bounded number of connections in all.
+//! The certificate is read again every ten seconds. Handshakes run beside each other, a bounded number of connections in all.
 
 use super::certificate::{self, Pair};
 use crate::failure::Failure;
@@ -27,30 +26,30 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Files are looked at so often.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// Certificates that vouch for those who ask, as they are now.
-pub type Authorities = Arc<Mutex<Vec<CertificateDer<'static>>>>;
-
 /// What is needed for a handshake.
 pub struct Tls {
     pair: Pair,
-    authorities: Authorities,
+    /// They vouch for those who ask.
+    authorities: Vec<CertificateDer<'static>>,
     versions: Vec<&'static rustls::SupportedProtocolVersion>,
     suites: Vec<rustls::SupportedCipherSuite>,
     http2: bool,
     made: Mutex<Option<Made>>,
 }
 
-/// A configuration, and what it was made of.
+/// A configuration, and when its files were looked at.
 struct Made {
     config: Arc<ServerConfig>,
     at: Instant,
-    authorities: usize,
 }
 
 impl Tls {
     /// # Errors
     /// Files that cannot be read or do not go together, unknown versions and suites.
-    pub fn new(args: &ServingArgs, authorities: Authorities) -> Result<Self, Failure> {
+    pub fn new(
+        args: &ServingArgs,
+        authorities: Vec<CertificateDer<'static>>,
+    ) -> Result<Self, Failure> {
         let versions: Vec<&'static rustls::SupportedProtocolVersion> =
             match args.tls_min_version.as_deref() {
                 None | Some("" | "VersionTLS10" | "VersionTLS11" | "VersionTLS12") => {
@@ -77,12 +76,10 @@ impl Tls {
 
     /// The configuration of the next handshake.
     fn config(&self) -> Option<Arc<ServerConfig>> {
-        let count = self.count_authorities();
         {
             let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(made) = &*made
                 && made.at.elapsed() < LOOK
-                && made.authorities == count
             {
                 return Some(made.config.clone());
             }
@@ -94,13 +91,7 @@ impl Tls {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let made = made.as_mut()?;
         made.at = Instant::now();
-        made.authorities = count;
         Some(made.config.clone())
-    }
-
-    fn count_authorities(&self) -> usize {
-        let authorities = self.authorities.lock();
-        authorities.unwrap_or_else(PoisonError::into_inner).len()
     }
 
     fn make(&self) -> Result<(), String> {
@@ -113,17 +104,11 @@ impl Tls {
         let builder = ServerConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(&self.versions)
             .map_err(|error| error.to_string())?;
-        let authorities = self
-            .authorities
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        let count = authorities.len();
-        let builder = if authorities.is_empty() {
+        let builder = if self.authorities.is_empty() {
             builder.with_no_client_auth()
         } else {
             let mut roots = RootCertStore::empty();
-            roots.add_parsable_certificates(authorities);
+            roots.add_parsable_certificates(self.authorities.iter().cloned());
             let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
                 .allow_unauthenticated()
                 .build()
@@ -140,7 +125,6 @@ impl Tls {
         *self.made.lock().unwrap_or_else(PoisonError::into_inner) = Some(Made {
             config: Arc::new(config),
             at: Instant::now(),
-            authorities: count,
         });
         Ok(())
     }

@@ -61,8 +61,8 @@ impl<K: Eq + Hash, V: Clone> Kept<K, V> {
 
 /// Both reviews.
 pub struct Reviews {
-    authentication: Option<Api>,
-    authorization: Option<Api>,
+    authentication: Api,
+    authorization: Api,
     tokens: Kept<String, Option<User>>,
     accesses: Kept<(User, String, String), (bool, String)>,
     token_time: Duration,
@@ -99,11 +99,7 @@ struct AccessStatus {
 
 impl Reviews {
     /// `times`: how long the answer about a token, a yes and a no are kept.
-    pub fn new(
-        authentication: Option<Api>,
-        authorization: Option<Api>,
-        times: [Duration; 3],
-    ) -> Self {
+    pub fn new(authentication: Api, authorization: Api, times: [Duration; 3]) -> Self {
         let [token_time, yes_time, no_time] = times;
         Self {
             authentication,
@@ -125,16 +121,13 @@ impl Reviews {
         if let Some(known) = self.tokens.get(&key) {
             return Ok(known);
         }
-        let Some(api) = &self.authentication else {
-            return Ok(None);
-        };
         let body = json!({
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenReview",
             "spec": {"token": token},
         });
         let path = "/apis/authentication.k8s.io/v1/tokenreviews";
-        let bytes = api.post(path, &body).await?;
+        let bytes = self.authentication.post(path, &body).await?;
         let review: TokenReview =
             serde_json::from_slice(&bytes).map_err(|error| ApiError::Unclear(error.to_string()))?;
         let user = review.status.authenticated.then_some(review.status.user);
@@ -156,9 +149,6 @@ impl Reviews {
         if let Some(known) = self.accesses.get(&key) {
             return Ok(known);
         }
-        let Some(api) = &self.authorization else {
-            return Ok((false, String::new()));
-        };
         let body = json!({
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SubjectAccessReview",
@@ -171,7 +161,7 @@ impl Reviews {
             },
         });
         let reviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-        let bytes = api.post(reviews, &body).await?;
+        let bytes = self.authorization.post(reviews, &body).await?;
         let review: AccessReview =
             serde_json::from_slice(&bytes).map_err(|error| ApiError::Unclear(error.to_string()))?;
         let AccessStatus {
