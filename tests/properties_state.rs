@@ -108,9 +108,13 @@ fn verdicts(engine: &mut Scheduler, samples: &[Pod]) -> Vec<DecisionRecord> {
 
 /// Takes back what the steps of one event did to `before`.
 fn undo(engine: &mut Scheduler, before: &World, steps: &[Step]) {
-    for step in steps.iter().rev() {
+    for (nth, step) in steps.iter().enumerate().rev() {
         match step {
-            Step::Apply(change, object) => undo_change(engine, before, *change, object),
+            Step::Apply(Change::Added, object) => apply(engine, Change::Deleted, object),
+            Step::Apply(change, object) => {
+                let old = as_it_was(before, &steps[..nth], object);
+                undo_change(engine, *change, object, &old);
+            }
             Step::Schedule(key) => forget(engine, key),
             Step::Forget(key) => {
                 let pod = Object::Pod(Box::new(before.pod(key).placed()));
@@ -121,17 +125,23 @@ fn undo(engine: &mut Scheduler, before: &World, steps: &[Step]) {
     }
 }
 
-fn undo_change(engine: &mut Scheduler, before: &World, change: Change, object: &Object) {
-    if change == Change::Added {
-        return apply(engine, Change::Deleted, object);
-    }
+/// What `object` was before a step, after the `earlier` ones of the same event.
+fn as_it_was(before: &World, earlier: &[Step], object: &Object) -> Object {
     let meta = object.metadata();
-    let is_it = |old: &&Object| {
+    let is_it = |old: &Object| {
         let own = old.metadata();
         old.kind() == object.kind() && own.name == meta.name && own.namespace == meta.namespace
     };
-    let objects = before.objects();
-    let old = objects.iter().find(is_it).expect("the object as it was");
+    let told = earlier.iter().rev().find_map(|step| match step {
+        Step::Apply(_, told) if is_it(told) => Some((**told).clone()),
+        _ => None,
+    });
+    told.or_else(|| before.objects().into_iter().find(is_it))
+        .expect("the object as it was")
+}
+
+/// Takes back a change of an `object` that was `old` before.
+fn undo_change(engine: &mut Scheduler, change: Change, object: &Object, old: &Object) {
     match (change, object) {
         (Change::Deleted, _) => apply(engine, Change::Added, old),
         (_, Object::Pod(pod)) if pod.status.is_finished() => apply(engine, Change::Added, old),
@@ -141,6 +151,7 @@ fn undo_change(engine: &mut Scheduler, before: &World, change: Change, object: &
     if let Object::Pod(old) = old
         && old.spec.node_name.is_empty()
     {
+        let meta = &old.metadata;
         forget(engine, &(meta.namespace.clone(), meta.name.clone()));
     }
 }
