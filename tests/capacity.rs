@@ -10,9 +10,10 @@ use berth_core::{
 use berth_test_support::generate::case;
 use berth_test_support::generate::profile::configuration;
 use berth_test_support::generate::world::{Step, World};
+use berth_test_support::object::object;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::VecDeque;
 
 /// Refusals that each table must give.
@@ -70,7 +71,8 @@ const LIMITS: [(&str, Limit); 31] = [
 /// Limits that these histories never meet. Of `live_classes` the coldest makes room. Events are kept
 /// only for pods in flight, and a pod that the caller picks never is: that both tables refuse is
 /// tested on the loop, by `a_full_table_of_events_refuses_the_change`.
-/// Claims that are bound for a placed pod are too rare here to fill their table.
+/// Claims that are bound for a placed pod are too rare here to fill their table:
+/// `a_full_table_of_claims_being_bound_refuses_the_pod` fills it.
 const NEVER_MET: [&str; 4] = [
     "live_classes",
     "in_flight_events",
@@ -200,6 +202,65 @@ fn a_class_that_does_not_go_live_gives_back_its_terms_and_keys() {
     let id = engine.find_pod("default", "small").expect("the pod");
     let outcome = engine.schedule(id).outcome;
     assert!(matches!(outcome, Outcome::Scheduled(_)), "{outcome:?}");
+}
+
+/// Two pods with two claims each that wait for them, and room for two promises: the second pod is placed
+/// once the first one's claims are bound.
+#[test]
+fn a_full_table_of_claims_being_bound_refuses_the_pod() {
+    let mut capacities = Capacities::for_size(1, 2);
+    capacities.volume_bindings = 2;
+    let config = KubeSchedulerConfiguration::default();
+    let mut engine =
+        Scheduler::new(&config, Options::default(), capacities).expect("room for a profile");
+    let mut add = |kind: &str, json: Value| {
+        let added = engine.apply(Change::Added, &object(kind, &json));
+        added.unwrap_or_else(|error| panic!("{json}: {error}"));
+    };
+    add(
+        "Node",
+        json!({"metadata": {"name": "n1"}, "status": {"allocatable": {"pods": "10"}}}),
+    );
+    add(
+        "StorageClass",
+        json!({"metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+            "volumeBindingMode": "WaitForFirstConsumer"}),
+    );
+    for pod in ["a", "b"] {
+        let claims = ["data", "logs"].map(|volume| format!("{volume}-{pod}"));
+        for claim in &claims {
+            add(
+                "PersistentVolumeClaim",
+                json!({"metadata": {"name": claim, "namespace": "default"}, "spec": {
+                    "storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+                    "resources": {"requests": {"storage": "1Gi"}}}}),
+            );
+        }
+        let volumes = claims
+            .map(|claim| json!({"name": claim, "persistentVolumeClaim": {"claimName": claim}}));
+        add(
+            "Pod",
+            json!({"metadata": {"name": pod, "namespace": "default"},
+                "spec": {"containers": [{"name": "c"}], "volumes": volumes}}),
+        );
+    }
+    let [first, second] = ["a", "b"].map(|pod| engine.find_pod("default", pod).expect("the pod"));
+    let placed = engine.schedule(first).outcome;
+    assert!(matches!(placed, Outcome::Scheduled(_)), "{placed:?}");
+    let before = engine.state_hash();
+    let full = CapacityExceeded {
+        which: "volume_bindings",
+        limit: 2,
+    };
+    for _ in 0..2 {
+        let refused = engine.schedule(second).outcome;
+        assert_eq!(refused, Outcome::Error(AttemptError::Capacity(full)));
+        assert_eq!(engine.state_hash(), before);
+    }
+    engine.bind_volumes(first).expect("room for volumes");
+    engine.seen_bound(first);
+    let placed = engine.schedule(second).outcome;
+    assert!(matches!(placed, Outcome::Scheduled(_)), "{placed:?}");
 }
 
 /// Plays a history on a scheduler whose table is too small, and grows it at each refusal.

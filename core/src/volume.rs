@@ -11,6 +11,7 @@ mod bound;
 pub(crate) mod item;
 pub(crate) mod migration;
 pub(crate) mod record;
+mod referring;
 #[cfg(feature = "state-file")]
 mod saved;
 pub(crate) mod storage;
@@ -35,7 +36,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 use assume::Binding;
 use record::{ClaimRef, ClaimView, VolumeView};
+use referring::{Reference, Referring, reference};
 use storage::{BindingMode, CapacityView, CsiDriverView, CsiNodeView, StorageClassView};
+use uses::RowUses;
 
 /// Kinds of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +104,8 @@ pub(crate) struct Volumes {
     use_counts: Counts,
     /// By use: pods on nodes that name it.
     use_totals: Vec<u32>,
+    row_uses: Vec<RowUses>,
+    referring: Referring,
     /// Claims that are not bound and that no API server has seen.
     open_claims: u32,
     /// Name of the class of claims that name none; 0: there is none.
@@ -126,6 +131,8 @@ impl Volumes {
             ),
             use_counts: Counts::new("volume_use_counts", owners, c.volume_use_counts),
             use_totals: vec![0; c.volume_uses as usize],
+            row_uses: vec![RowUses::default(); owners as usize],
+            referring: Referring::new(c),
             open_claims: 0,
             default_class: 0,
         }
@@ -133,6 +140,7 @@ impl Volumes {
 
     pub(crate) const fn bytes(c: &Capacities, rows: u64) -> u64 {
         let (uses, bindings) = (c.volume_uses as u64, c.volume_bindings as u64);
+        let owners = if c.volume_use_counts == 0 { 0 } else { rows };
         sum(&[
             ObjectTable::bytes(c.volumes as u64),
             records_bytes(c.volumes as u64, c.volume_words),
@@ -140,11 +148,10 @@ impl Volumes {
             records_bytes(bindings, bindings.saturating_mul(WORDS_PER_BINDING)),
             bytes_of::<Binding>(bindings),
             records_bytes(uses, uses.saturating_mul(WORDS_PER_USE)),
-            Counts::bytes(
-                if c.volume_use_counts == 0 { 0 } else { rows },
-                c.volume_use_counts as u64,
-            ),
+            Counts::bytes(owners, c.volume_use_counts as u64),
             bytes_of::<u32>(uses),
+            bytes_of::<RowUses>(owners),
+            Referring::bytes(c),
         ])
     }
 
@@ -193,6 +200,7 @@ impl Volumes {
         let is_other = old.is_some_and(|old| old != writer.words());
         let is_open = kind == VolumeKind::Claim && record::is_open_claim(writer.words());
         let was_open = key.is_some_and(|key| self.is_open_claim(key));
+        let before = old.and_then(|old| reference(key?, old));
         let namespace = kind.is_namespaced().then_some(metadata.namespace.as_str());
         self.table
             .set(kind as Word, namespace, &metadata.name, writer, texts)?;
@@ -201,20 +209,48 @@ impl Volumes {
         }
         self.count_open(was_open, is_open);
         self.find_default_class(kind as Word, texts);
+        let key = Self::key_of(kind, &metadata.namespace, &metadata.name, texts);
+        if let Some((key, place)) = key.and_then(|key| Some((key, self.table.find(key)?))) {
+            self.refer(before, reference(key, self.table.at(place)), place, texts);
+        }
         Ok(changes)
     }
 
     /// Takes an object out; whether it was there.
     pub(crate) fn remove(&mut self, key: Key, texts: &mut Texts) -> bool {
         let was_open = self.is_open_claim(key);
+        let before = self.table.find(key);
+        let before = before.and_then(|place| Some((reference(key, self.table.at(place))?, place)));
         let removed = self.table.remove(key, texts);
         if removed {
             self.assumed.remove(key, texts);
             self.count_open(was_open, false);
+            if let Some((before, place)) = before {
+                self.referring.leave(before, place, texts);
+            }
             let [kind, ..] = key;
             self.find_default_class(kind, texts);
         }
         removed
+    }
+
+    /// Follows what an object refers to now.
+    fn refer(
+        &mut self,
+        before: Option<Reference>,
+        now: Option<Reference>,
+        place: u32,
+        texts: &mut Texts,
+    ) {
+        if before == now {
+            return;
+        }
+        if let Some(before) = before {
+            self.referring.leave(before, place, texts);
+        }
+        if let Some(now) = now {
+            self.referring.join(now, place, texts);
+        }
     }
 
     fn is_open_claim(&self, key: Key) -> bool {
@@ -324,18 +360,6 @@ impl Volumes {
     pub(crate) fn csi_driver(&self, name: Word) -> Option<CsiDriverView> {
         let key = [VolumeKind::CsiDriver as Word, 0, name];
         CsiDriverView::read(self.table.get(key)?)
-    }
-
-    /// Capacity objects, by their places.
-    pub(crate) fn capacities(&self) -> impl Iterator<Item = (u32, CapacityView<'_>)> {
-        let capacities = self.table.of_kind(VolumeKind::Capacity as Word);
-        capacities.filter_map(|(place, words)| Some((place, CapacityView::read(words)?)))
-    }
-
-    /// Attacher, node and volume of each attachment.
-    pub(crate) fn attachments(&self) -> impl Iterator<Item = [Word; 3]> {
-        let attachments = self.table.of_kind(VolumeKind::Attachment as Word);
-        attachments.filter_map(|(_, words)| storage::read_attachment(words))
     }
 
     /// Every assumption, with the key of its object.

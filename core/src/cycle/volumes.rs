@@ -91,8 +91,6 @@ pub(crate) struct VolumeScratch {
     pub(crate) conflicts: i64,
     /// NodeVolumeLimits: the pod's volumes on a node without and with a CSINode.
     pub(crate) fresh: [FixedVec<Unique>; 2],
-    /// Node, driver and handle of attachments, by node.
-    pub(crate) attachments: FixedVec<Unique>,
     /// Volumes on the row that is asked about.
     pub(crate) attached: FixedVec<Unique>,
     /// VolumeBinding: names of the volumes of bound claims.
@@ -135,7 +133,6 @@ impl VolumeScratch {
             exclusive: FixedVec::with_capacity(uses),
             conflicts: 0,
             fresh: [(); 2].map(|()| FixedVec::with_capacity(uses)),
-            attachments: FixedVec::with_capacity(volumes),
             attached: FixedVec::with_capacity(on_row),
             bound: FixedVec::with_capacity(uses),
             delayed: FixedVec::with_capacity(uses),
@@ -156,7 +153,7 @@ impl VolumeScratch {
         sum(&[
             bytes_of::<[Word; 3]>(uses),
             bytes_of::<[Unique; 2]>(uses),
-            bytes_of::<[Unique; 2]>(volumes),
+            bytes_of::<Unique>(volumes),
             bytes_of::<Unique>(c.volume_use_counts as u64),
             bytes_of::<Delayed>(uses),
             bytes_of::<Candidate>(volumes),
@@ -178,7 +175,6 @@ impl VolumeScratch {
             list.clear();
         }
         self.fresh.iter_mut().for_each(|list| list.clear());
-        self.attachments.clear();
         self.delayed.clear();
         self.by_size.clear();
         self.candidates.clear();
@@ -196,7 +192,6 @@ impl VolumeScratch {
         for (own, other) in self.fresh.iter_mut().zip(&other.fresh) {
             own.extend_from_slice(other);
         }
-        self.attachments.extend_from_slice(&other.attachments);
         self.delayed.extend_from_slice(&other.delayed);
         self.by_size.extend_from_slice(&other.by_size);
         self.candidates.extend_from_slice(&other.candidates);

@@ -15,6 +15,7 @@ use crate::plugins::Plugin;
 use crate::selector;
 use crate::volume::item::{self, Item};
 use crate::volume::migration::InTree;
+use crate::volume::record::VolumeView;
 use crate::volume::storage::CsiNodeView;
 use alloc::format;
 use alloc::string::String;
@@ -53,15 +54,6 @@ pub(crate) fn pre_filter(
             }
         }
     }
-    let mut attached = attempt.cluster.volumes.attachments();
-    attached.try_for_each(|[driver, node, volume]| {
-        let volume = attempt.cluster.volumes.volume(volume);
-        let csi = volume.filter(|volume| volume.is_csi() && driver != 0);
-        csi.map_or(Ok(()), |volume| {
-            volumes::push(&mut scratch.attachments, [node, driver, volume.handle])
-        })
-    })?;
-    scratch.attachments.sort_unstable();
     Ok(Prepared::Runs)
 }
 
@@ -149,45 +141,71 @@ fn ask(attempt: Attempt<'_>, scratch: &mut VolumeScratch, row: u32) -> Option<u8
         return Some(NO_DRIVER);
     }
     let csi_node = csi_node.filter(|node| node.limits().next().is_some())?;
-    scratch.attached.clear();
-    for item in state.used_on(row).filter_map(Item::read) {
-        match unique(attempt, item, true) {
-            Ok(Some(own)) => scratch.attached.push(own),
-            Ok(None) => {}
-            Err(error) => {
-                scratch.failure = Some(error);
-                return Some(FAILURE);
-            }
+    if surely_fits(attempt, fresh, csi_node, row) {
+        return None;
+    }
+    if let Err(error) = read_attached(attempt, &mut scratch.attached, row) {
+        scratch.failure = Some(error);
+        return Some(FAILURE);
+    }
+    let of_pods = scratch.attached.len();
+    for [driver, volume] in state.attachments(name) {
+        let volume = state.volume(volume).filter(VolumeView::is_csi);
+        let own = volume.map(|volume| [driver, volume.handle, 0]);
+        let (there, _) = scratch.attached.split_at(of_pods);
+        if let Some(own) = own.filter(|own| driver != 0 && there.binary_search(own).is_err()) {
+            scratch.attached.push(own);
         }
     }
-    scratch.attached.sort_unstable();
-    scratch.attached.dedup();
-    let of_pods = scratch.attached.len();
     let [_, with] = &scratch.fresh;
-    let own = scratch.attached.get(..of_pods).unwrap_or_default();
-    let is_there = |volume: &Unique| own.binary_search(volume).is_ok();
-    let from = scratch
-        .attachments
-        .partition_point(|[node, ..]| *node < name);
-    let attached = scratch.attachments.get(from..).unwrap_or_default();
-    let attached = attached.iter().take_while(|[node, ..]| *node == name);
+    let (there, beside) = scratch.attached.split_at_mut(of_pods);
+    beside.sort_unstable();
+    let beside = beside.chunk_by(|one, other| one == other);
     let exceeds = csi_node.limits().any(|(driver, limit)| {
         let of_driver = |volume: &&Unique| volume.first() == Some(&driver);
-        let fresh = with
-            .iter()
-            .filter(of_driver)
-            .filter(|own| !is_there(own))
-            .count();
-        let on_pods = own.iter().filter(of_driver).count();
-        let mut last = None;
-        let beside = attached.clone().filter(|[_, attacher, handle]| {
-            let is_new = last.replace((*attacher, *handle)) != Some((*attacher, *handle));
-            is_new && *attacher == driver && !is_there(&[*attacher, *handle, 0])
-        });
-        let there = on_pods.saturating_add(beside.count());
-        fresh > 0 && there.saturating_add(fresh) > limit as usize
+        let fresh = with.iter().filter(of_driver);
+        let fresh = fresh.filter(|own| there.binary_search(own).is_err());
+        let fresh = fresh.count();
+        let attached = there.iter().chain(beside.clone().filter_map(<[_]>::first));
+        let attached = attached.filter(of_driver).count();
+        fresh > 0 && attached.saturating_add(fresh) > limit as usize
     });
     exceeds.then_some(TOO_MANY)
+}
+
+/// Whether all volumes fit on a node even if each that is named or attached there is another.
+fn surely_fits(
+    attempt: Attempt<'_>,
+    fresh: &[Unique],
+    csi_node: CsiNodeView<'_>,
+    row: u32,
+) -> bool {
+    let state = &attempt.cluster.volumes;
+    let Some(named) = state.most_used_on(row) else {
+        return false;
+    };
+    let attached = state.attachment_count(attempt.cluster.name_of(row));
+    let there = (named as usize).saturating_add(attached as usize);
+    let most = there.saturating_add(fresh.len());
+    let mut limits = csi_node.limits();
+    limits.all(|(driver, limit)| {
+        most <= limit as usize || fresh.iter().all(|[own, ..]| *own != driver)
+    })
+}
+
+/// Finds the volumes of the pods on a row, in order.
+fn read_attached(
+    attempt: Attempt<'_>,
+    attached: &mut Vec<Unique>,
+    row: u32,
+) -> Result<(), AttemptError> {
+    attached.clear();
+    for item in attempt.cluster.volumes.used_on(row).filter_map(Item::read) {
+        attached.extend(unique(attempt, item, true)?);
+    }
+    attached.sort_unstable();
+    attached.dedup();
+    Ok(())
 }
 
 /// The pod's volumes on a node with or without a CSINode, or why they cannot be told.

@@ -25,6 +25,7 @@ use crate::plugins::Plugin;
 use crate::volume::Reservation;
 use crate::volume::item::{self, Claim};
 use crate::volume::storage::BindingMode;
+use core::iter;
 
 /// Reasons in their order; a row's reason has a bit for each that holds.
 pub const REASONS: [&str; 4] = [
@@ -134,7 +135,17 @@ fn list_candidates(attempt: Attempt<'_>, scratch: &mut VolumeScratch) -> Result<
     if scratch.by_size.is_empty() {
         return Ok(());
     }
-    for (place, volume) in state.volumes() {
+    let claims = scratch.by_size.iter().filter_map(|at| {
+        let own = delayed.get(*at as usize)?;
+        Some([own.claim.namespace, own.claim.name])
+    });
+    let free_or_kept = iter::once(None).chain(claims.map(Some));
+    for (place, volume) in free_or_kept.flat_map(|claim| state.volumes_for(claim)) {
+        // A pod may name a claim twice.
+        let is_listed = |own: &Candidate| own.place == place;
+        if volume.claim().is_some() && scratch.candidates.iter().any(is_listed) {
+            continue;
+        }
         let kept_for = state.claim_of(place, &volume);
         let mut candidate = Candidate {
             place,

@@ -177,6 +177,12 @@ pub(crate) fn counted(section: &[Word]) -> impl Iterator<Item = &[Word]> + Clone
     items(section).filter(|item| item.first() != Some(&CSI))
 }
 
+/// Whether NodeVolumeLimits may fail over an item of another pod: a claim of an ephemeral volume may be
+/// foreign, a disk that no driver takes cannot be translated.
+pub(crate) const fn is_doubtful(item: &[Word]) -> bool {
+    matches!(item, [EPHEMERAL, ..] | [DISK, _, _, _, 0])
+}
+
 /// The use of a claim by `persistentVolumeClaim`.
 pub(crate) const fn claim_use(claim: Claim) -> [Word; 3] {
     [CLAIM, claim.namespace, claim.name]

@@ -2,6 +2,7 @@
 
 use super::assume::Binding;
 use super::record::{ClaimView, VolumeView, is_open_claim};
+use super::referring::reference;
 use super::storage::{self, CapacityView, CsiDriverView, CsiNodeView, StorageClassView};
 use super::{VolumeKind, Volumes};
 use crate::capacity::CapacityExceeded;
@@ -41,6 +42,13 @@ impl Volumes {
         let open = claims.filter(|(_, words)| is_open_claim(words));
         self.open_claims = open.count() as u32;
         self.find_default_class(VolumeKind::Class as Word, texts);
+        for kind in VolumeKind::ALL {
+            for (place, words) in self.table.of_kind(kind as Word) {
+                if let Some(own) = reference(self.table.key(place), words) {
+                    self.referring.join(own, place, texts);
+                }
+            }
+        }
         self.assumed
             .restore(&saved.assumed, texts, "volume_bindings", is_assumption)
     }

@@ -1,10 +1,25 @@
 //! Which pods on nodes name which volumes, as counts.
 
-use super::Volumes;
+use super::{Volumes, item};
 use crate::capacity::CapacityExceeded;
 use crate::intern::{Texts, Word, Writer};
 use crate::planted::{self, Bug};
-use crate::table::{Count, Table};
+use crate::table::{Count, Table, Vacant};
+
+/// How much is named on a row, that of each pod by itself.
+#[derive(Clone, Copy, Default)]
+pub(super) struct RowUses {
+    named: u32,
+    /// Of these, what NodeVolumeLimits may fail over.
+    doubtful: u32,
+}
+
+impl Vacant for RowUses {
+    const VACANT: &'static Self = &Self {
+        named: 0,
+        doubtful: 0,
+    };
+}
 
 impl Volumes {
     /// Holds what a new class names. On failure nothing is held.
@@ -63,13 +78,18 @@ impl Volumes {
             let Some(id) = self.uses.find(item) else {
                 continue;
             };
-            let total = self.use_totals.at_mut(id);
+            let mut numbers = [self.use_totals.at_mut(id), None, None];
+            if let Some(RowUses { named, doubtful }) = self.row_uses.at_mut(row) {
+                let doubtful = item::is_doubtful(item).then_some(doubtful);
+                let [_, own, in_doubt] = &mut numbers;
+                (*own, *in_doubt) = (Some(named), doubtful);
+            }
             if add {
                 self.use_counts.increment(row, id);
-                total.into_iter().for_each(Count::count_up);
+                numbers.into_iter().flatten().for_each(Count::count_up);
             } else {
                 self.use_counts.decrement(row, id);
-                total.into_iter().for_each(Count::count_down);
+                numbers.into_iter().flatten().for_each(Count::count_down);
             }
         }
     }
@@ -78,6 +98,12 @@ impl Volumes {
     pub(crate) fn is_used(&self, item: &[Word]) -> bool {
         let id = self.uses.find(item);
         id.is_some_and(|id| *self.use_totals.at(id) > 0)
+    }
+
+    /// How many volumes there are on a row at most; `None` if NodeVolumeLimits may fail over some.
+    pub(crate) fn most_used_on(&self, row: u32) -> Option<u32> {
+        let RowUses { named, doubtful } = *self.row_uses.at(row);
+        (doubtful == 0).then_some(named)
     }
 
     /// What pods on the row name, each once, in no particular order.

@@ -171,10 +171,8 @@ fn room(
     let Some(request) = claim.request.filter(|_| counts) else {
         return Some(None);
     };
-    let objects = state.capacities().filter(|(_, own)| {
-        own.class == claim.class
-            && own.limit.is_some_and(|limit| limit >= request)
-            && own.is_accessible(labels, texts)
+    let objects = state.capacities(claim.class).filter(|(_, own)| {
+        own.limit.is_some_and(|limit| limit >= request) && own.is_accessible(labels, texts)
     });
     let name = |place: u32| {
         let [_, namespace, name] = state.table.key(place);
