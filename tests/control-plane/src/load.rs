@@ -51,6 +51,19 @@ impl Load {
 
     /// Makes the nodes, and the priority class that pods name.
     pub async fn create_nodes(&self, api: &Api) {
+        self.create_class(api).await;
+        create_all(api, NODES, (0..self.nodes).map(node).collect()).await;
+    }
+
+    /// The same, the nodes one after the other in order.
+    pub async fn create_nodes_in_order(&self, api: &Api) {
+        self.create_class(api).await;
+        for index in 0..self.nodes {
+            create_all(api, NODES, vec![node(index)]).await;
+        }
+    }
+
+    async fn create_class(&self, api: &Api) {
         let class = json!({"metadata": {"name": IMPORTANT}, "value": 1_000});
         create_all(
             api,
@@ -58,12 +71,17 @@ impl Load {
             vec![class],
         )
         .await;
-        create_all(api, NODES, (0..self.nodes).map(node).collect()).await;
     }
 
     /// Makes the pods of these numbers.
     pub async fn create_pods(&self, api: &Api, numbers: std::ops::Range<usize>) {
         create_all(api, &pods(NAMESPACE), numbers.map(pod).collect()).await;
+    }
+
+    /// Makes pod number `index`, and says its name.
+    pub async fn create_pod(&self, api: &Api, index: usize) -> String {
+        self.create_pods(api, index..index + 1).await;
+        pod_name(index)
     }
 
     /// How many of the pods have a place.

@@ -1,0 +1,170 @@
+//! `berth run` beside kube-scheduler 1.37.2: the same API server, nodes and then pods made one at a time
+//! once the scheduler has synced, one decision at a time. Each pod is on the same node, or is told the
+//! same in its condition and its events.
+//!
+//! `BERTH_BESIDE=NODES,PODS` says how many (150,200): with more than 100 nodes not all are looked at.
+//! Nobody preempts here, since upstream begins to look for victims at a random node.
+
+use berth_control_plane::api::{Api, pods};
+use berth_control_plane::control_plane::{ControlPlane, Scheduler};
+use berth_control_plane::load::{Load, NAMESPACE};
+use berth_control_plane::wait::until;
+use berth_test_support::command::berth;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+const FOLDER: &str = env!("CARGO_TARGET_TMPDIR");
+
+/// What became of a pod.
+#[derive(Debug, PartialEq)]
+struct Told {
+    node: Value,
+    nominated: Value,
+    /// Type, status, reason and message of each condition.
+    conditions: Vec<[Value; 4]>,
+    /// Of each event, without those that repeat another.
+    events: BTreeSet<String>,
+}
+
+fn size() -> Load {
+    let Ok(text) = std::env::var("BERTH_BESIDE") else {
+        return Load {
+            nodes: 150,
+            pods: 200,
+        };
+    };
+    let numbers: Vec<usize> = text.split(',').filter_map(|own| own.parse().ok()).collect();
+    match numbers[..] {
+        [nodes, pods] => Load { nodes, pods },
+        _ => panic!("BERTH_BESIDE={text} is not NODES,PODS"),
+    }
+}
+
+/// A pod that has a node, or of which is said why not.
+fn is_settled(pod: &Value) -> bool {
+    let conditions = pod["status"]["conditions"].as_array();
+    let told = |condition: &Value| condition["type"] == "PodScheduled";
+    pod["spec"]["nodeName"].is_string() || conditions.is_some_and(|all| all.iter().any(told))
+}
+
+/// What of an event does not differ from run to run.
+fn text(event: &Value) -> String {
+    let node = |field: &str| event["regarding"][field].clone();
+    let parts = [
+        event["type"].clone(),
+        event["reason"].clone(),
+        event["action"].clone(),
+        event["note"].clone(),
+        event["reportingController"].clone(),
+        node("kind"),
+        node("apiVersion"),
+        node("namespace"),
+        event["related"].clone(),
+    ];
+    Value::from(parts.to_vec()).to_string()
+}
+
+async fn what_became(api: &Api) -> BTreeMap<String, Told> {
+    let list = api.list(&pods(NAMESPACE)).await.expect("the API answers");
+    let path = format!("/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events");
+    let events = api.list(&path).await.expect("the API answers");
+    let name = |pod: &Value| pod["metadata"]["name"].as_str().expect("a name").to_owned();
+    let told = |pod: &Value| {
+        let conditions = pod["status"]["conditions"].as_array();
+        let own = |event: &&Value| event["regarding"]["uid"] == pod["metadata"]["uid"];
+        let fields = ["type", "status", "reason", "message"];
+        Told {
+            node: pod["spec"]["nodeName"].clone(),
+            nominated: pod["status"]["nominatedNodeName"].clone(),
+            conditions: conditions
+                .into_iter()
+                .flatten()
+                .map(|condition| fields.map(|field| condition[field].clone()))
+                .collect(),
+            events: events.iter().filter(own).map(text).collect(),
+        }
+    };
+    list.iter().map(|pod| (name(pod), told(pod))).collect()
+}
+
+/// Makes the load for a scheduler, which must lead; says what became of it.
+async fn lived(
+    load: Load,
+    start: impl Fn(&ControlPlane, Value) -> Scheduler,
+) -> Option<BTreeMap<String, Told>> {
+    let plane = ControlPlane::start(FOLDER).await?;
+    let api = plane.admin().await;
+    let config = json!({
+        "parallelism": 1,
+        "clientConnection": {"qps": 1000, "burst": 1000},
+        "leaderElection": {"leaderElect": false},
+    });
+    let mut scheduler = start(&plane, config);
+    let admin = plane.user("admin", &["system:masters"]);
+    let pages = Api::at_port(&admin, scheduler.port).await;
+    let ended = |scheduler: &mut Scheduler| {
+        if let Some(status) = scheduler.process.exit_status() {
+            panic!("ended by itself, {status}: {}", scheduler.process.log());
+        }
+    };
+    until("the scheduler has synced", async || {
+        ended(&mut scheduler);
+        pages.text("/readyz").await.ok()
+    })
+    .await;
+    load.create_nodes_in_order(&api).await;
+    for index in 0..load.pods {
+        let name = load.create_pod(&api, index).await;
+        let path = format!("{}/{name}", pods(NAMESPACE));
+        until("the pod is bound, or told why not", async || {
+            ended(&mut scheduler);
+            api.get(&path).await.ok().filter(is_settled)
+        })
+        .await;
+    }
+    // Events come last, by a way of their own.
+    let became = until("every pod has an event", async || {
+        let became = what_became(&api).await;
+        let gated = |told: &Told| {
+            told.conditions
+                .iter()
+                .any(|own| own[2] == "SchedulingGated")
+        };
+        let is_told = |told: &Told| !told.events.is_empty() || gated(told);
+        became.values().all(is_told).then_some(became)
+    })
+    .await;
+    scheduler.process.stop();
+    Some(became)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_pod_is_where_kube_scheduler_puts_it_and_told_the_same() {
+    let load = size();
+    let upstream = lived(load, |plane, config| {
+        plane.start_kube_scheduler("kube-scheduler", config)
+    });
+    let Some(upstream) = upstream.await else {
+        return;
+    };
+    let ours = lived(load, |plane, config| {
+        let mut command = berth();
+        command.args(["run", "--berth-fidelity=exact"]);
+        plane.start_scheduler("berth", command, config)
+    });
+    let ours = ours.await.expect("it started before");
+    assert_eq!(ours.len(), load.pods);
+    let bound = upstream.values().filter(|told| told.node.is_string());
+    assert_eq!(bound.count(), load.fitting());
+    let differs = |(name, told): &(&String, &Told)| upstream.get(*name) != Some(*told);
+    let differing: Vec<_> = ours.iter().filter(differs).collect();
+    let first = differing.first().map(|(name, _)| upstream.get(*name));
+    assert!(
+        differing.is_empty(),
+        "{} of {} pods differ: {:?}, with kube-scheduler {first:?}",
+        differing.len(),
+        load.pods,
+        differing[0],
+    );
+    println!("{} nodes, {} pods: the same", load.nodes, load.pods);
+}
