@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 /// A program with its flags, running or not, that can be started again.
 #[derive(Debug)]
@@ -78,6 +79,32 @@ impl Process {
     pub fn log(&self) -> String {
         let bytes = fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Processor time that it has taken, of this life.
+    pub fn processor_time(&self) -> Duration {
+        let stat = self.proc("stat");
+        // The name before may hold anything, a closing parenthesis included.
+        let fields = stat.rsplit(')').next().unwrap_or_default();
+        let ticks = fields.split_whitespace().skip(11).take(2);
+        let ticks: u64 = ticks.filter_map(|own| own.parse::<u64>().ok()).sum();
+        // Programs are shown hundredths of a second, whatever the kernel counts.
+        Duration::from_millis(ticks * 10)
+    }
+
+    /// The most memory that it has had at a time, in bytes.
+    pub fn peak_memory(&self) -> u64 {
+        let status = self.proc("status");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        kib.expect("Linux tells it") * 1024
+    }
+
+    /// A file that Linux shows of it.
+    fn proc(&self, file: &str) -> String {
+        let child = self.child.as_ref().expect("it runs");
+        let path = format!("/proc/{}/{file}", child.id());
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
     fn signal(&self, signal: Signal) {
