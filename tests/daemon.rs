@@ -241,6 +241,7 @@ async fn pages_are_for_those_who_may_and_health_for_all() {
     let open = ["/healthz", "/livez", "/readyz"];
     let guarded = [
         ("/metrics", "scheduler_pending_pods"),
+        ("/readyz/berth-watches", "ok"),
         (
             "/metrics/slis",
             "kubernetes_healthcheck{name=\"leaderElection\",type=\"readyz\"} 1",

@@ -1,6 +1,6 @@
 //! `berth run` beside kube-scheduler 1.37.2: the same API server, nodes and then pods made one at a time
 //! once the scheduler has synced, one decision at a time. Each pod is on the same node, or is told the
-//! same in its condition and its events.
+//! same in its condition and its events. What upstream measures and promises to keep is measured too.
 //!
 //! `BERTH_BESIDE=NODES,PODS` says how many (150,200): with more than 100 nodes not all are looked at.
 //! Nobody preempts here, since upstream begins to look for victims at a random node.
@@ -12,6 +12,7 @@ use berth_control_plane::wait::until;
 use berth_test_support::command::berth;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 const FOLDER: &str = env!("CARGO_TARGET_TMPDIR");
 
@@ -37,6 +38,75 @@ fn size() -> Load {
     match numbers[..] {
         [nodes, pods] => Load { nodes, pods },
         _ => panic!("BERTH_BESIDE={text} is not NODES,PODS"),
+    }
+}
+
+/// Both schedulers' answers.
+struct Lived {
+    pods: BTreeMap<String, Told>,
+    /// The page of metrics.
+    metrics: String,
+}
+
+/// What Go's libraries measure of themselves.
+const NOT_OURS: [&str; 5] = [
+    "apiserver_",
+    "workqueue_",
+    "disabled_metrics_",
+    "hidden_metrics_",
+    "registered_metrics_",
+];
+
+/// Names and labels of the metrics on a page; with `stable`, of those only that upstream calls STABLE or
+/// BETA.
+fn measured(page: &str, stable: bool) -> BTreeSet<(String, BTreeSet<String>)> {
+    let is_promised = |name: &str| {
+        let line = page.lines().find_map(|line| {
+            let (own, help) = line.strip_prefix("# HELP ")?.split_once(' ')?;
+            // Of a histogram and of a counter, more names are told.
+            name.starts_with(own).then_some(help)
+        });
+        let is_ours = !NOT_OURS.iter().any(|prefix| name.starts_with(prefix));
+        is_ours
+            && line.is_some_and(|help| help.starts_with("[STABLE]") || help.starts_with("[BETA]"))
+    };
+    let samples = page.lines().filter(|line| !line.starts_with('#'));
+    let samples = samples.filter_map(|line| {
+        let (sample, _) = line.rsplit_once(' ')?;
+        let (name, labels) = sample.split_once('{').unwrap_or((sample, ""));
+        let labels = labels
+            .split("\",")
+            .filter_map(|label| label.split_once('='));
+        let labels = labels.map(|(label, _)| label.to_owned()).collect();
+        Some((name.to_owned(), labels))
+    });
+    let promised = samples.filter(|(name, _)| !stable || is_promised(name));
+    promised.collect()
+}
+
+/// How often things happened, by name and labels, of these families.
+fn counts<'a>(page: &'a str, families: &[&str]) -> BTreeMap<(&'a str, BTreeSet<&'a str>), &'a str> {
+    let samples = page.lines().filter_map(|line| line.rsplit_once(' '));
+    let samples = samples.filter_map(|(sample, value)| {
+        let (name, labels) = sample.split_once('{')?;
+        let labels = labels.trim_end_matches('}').split(',').collect();
+        families.contains(&name).then_some(((name, labels), value))
+    });
+    samples.collect()
+}
+
+/// Attempts came to the same, and pods came into the queue by the same, as often.
+fn assert_counts(upstream: &str, ours: &str) {
+    let incoming = ["scheduler_queue_incoming_pods_total"];
+    assert_eq!(counts(ours, &incoming), counts(upstream, &incoming));
+    let attempts = [
+        "scheduler_framework_extension_point_duration_seconds_count",
+        "scheduler_schedule_attempts_total",
+        "scheduler_pod_scheduling_attempts_count",
+    ];
+    let theirs = counts(upstream, &attempts);
+    for (sample, value) in counts(ours, &attempts) {
+        assert_eq!(theirs.get(&sample), Some(&value), "{sample:?}");
     }
 }
 
@@ -88,10 +158,7 @@ async fn what_became(api: &Api) -> BTreeMap<String, Told> {
 }
 
 /// Makes the load for a scheduler, which must lead; says what became of it.
-async fn lived(
-    load: Load,
-    start: impl Fn(&ControlPlane, Value) -> Scheduler,
-) -> Option<BTreeMap<String, Told>> {
+async fn lived(load: Load, start: impl Fn(&ControlPlane, Value) -> Scheduler) -> Option<Lived> {
     let plane = ControlPlane::start(FOLDER).await?;
     let api = plane.admin().await;
     let config = json!({
@@ -123,7 +190,7 @@ async fn lived(
         .await;
     }
     // Events come last, by a way of their own.
-    let became = until("every pod has an event", async || {
+    let pods = until("every pod has an event", async || {
         let became = what_became(&api).await;
         let gated = |told: &Told| {
             told.conditions
@@ -134,8 +201,11 @@ async fn lived(
         became.values().all(is_told).then_some(became)
     })
     .await;
+    // Berth shows some counts once a second.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let metrics = pages.text("/metrics").await.expect("it serves");
     scheduler.process.stop();
-    Some(became)
+    Some(Lived { pods, metrics })
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -144,15 +214,25 @@ async fn every_pod_is_where_kube_scheduler_puts_it_and_told_the_same() {
     let upstream = lived(load, |plane, config| {
         plane.start_kube_scheduler("kube-scheduler", config)
     });
-    let Some(upstream) = upstream.await else {
+    let Some(Lived {
+        pods: upstream,
+        metrics,
+    }) = upstream.await
+    else {
         return;
     };
+    let promised = measured(&metrics, true);
     let ours = lived(load, |plane, config| {
         let mut command = berth();
         command.args(["run", "--berth-fidelity=exact"]);
         plane.start_scheduler("berth", command, config)
     });
     let ours = ours.await.expect("it started before");
+    assert_counts(&metrics, &ours.metrics);
+    let own = measured(&ours.metrics, false);
+    let missing: Vec<_> = promised.difference(&own).collect();
+    assert_eq!(missing, Vec::<&(String, BTreeSet<String>)>::new());
+    let ours = ours.pods;
     assert_eq!(ours.len(), load.pods);
     let bound = upstream.values().filter(|told| told.node.is_string());
     assert_eq!(bound.count(), load.fitting());

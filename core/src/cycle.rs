@@ -21,7 +21,7 @@ use crate::cluster::live::{Narrowing, Slot, Static};
 use crate::cluster::{Cluster, PodRow};
 use crate::decision::AttemptError;
 use crate::plugins::{
-    self, Plugin, inter_pod_affinity, node_ports, node_volume_limits, pod_topology_spread,
+    self, Plugin, Point, inter_pod_affinity, node_ports, node_volume_limits, pod_topology_spread,
     volume_binding, volume_restrictions, volume_zone,
 };
 use crate::scheduler::{NodeSearch, Ties};
@@ -102,10 +102,10 @@ pub(crate) fn decide(
     if nodes == 0 {
         return Err(AttemptError::NoNodes);
     }
-    if !pre_filter(attempt, scratch)? {
+    if !pre_filter(attempt, scratch, outside.told(Point::PreFilter))? {
         return Ok(Found::default());
     }
-    filter(attempt, None, scratch);
+    filter(attempt, None, scratch, outside.told(Point::Filter));
     outside.filter(scratch)?;
     pick(attempt, policy, start, random, scratch, outside)
 }
@@ -135,7 +135,9 @@ pub(crate) fn pick(
         0 => None,
         1 => scratch.list.first().copied(),
         _ => {
-            score(attempt, scratch)?;
+            score(attempt, scratch, |point, plugin| {
+                outside.enters(point, plugin);
+            })?;
             outside.score(attempt, scratch)?;
             select::select(attempt, policy.ties, random, scratch)
         }
@@ -167,12 +169,14 @@ const fn needs_pre_filter(plugin: Plugin) -> bool {
 pub(crate) fn pre_filter(
     attempt: Attempt<'_>,
     scratch: &mut Scratch,
+    mut runs: impl FnMut(Plugin),
 ) -> Result<bool, AttemptError> {
     let cluster = attempt.cluster;
     for (word, block) in scratch.alive.words_mut().iter_mut().zip(&cluster.blocks) {
         *word = block.present;
     }
     for plugin in &attempt.plan.refusing_pre_filters {
+        runs(*plugin);
         let refusal = if *plugin == Plugin::NodeAffinity {
             (!narrow(attempt, scratch)).then_some(PreFilterRefusal::Affinity)
         } else {
@@ -221,9 +225,15 @@ fn narrow(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
 ///
 /// `only` is the one row that is left, if it is asked about with pods counted on it that are not there
 /// or not counted that are: what the live slot keeps of the row's room is then not of use.
-pub(crate) fn filter(attempt: Attempt<'_>, only: Option<u32>, scratch: &mut Scratch) {
+pub(crate) fn filter(
+    attempt: Attempt<'_>,
+    only: Option<u32>,
+    scratch: &mut Scratch,
+    mut runs: impl FnMut(Plugin),
+) {
     scratch.searched.copy_from(&scratch.alive);
     for plugin in &attempt.plan.filters {
+        runs(*plugin);
         let prepared = !needs_pre_filter(*plugin) || attempt.plan.pre_filters(*plugin);
         if !prepared && !scratch.alive.is_empty() {
             // The first node that gets here ends the attempt; those before it count as refused.
@@ -273,16 +283,24 @@ pub(crate) fn filter(attempt: Attempt<'_>, only: Option<u32>, scratch: &mut Scra
 ///
 /// What a plugin's PreScore refuses fails the attempt before any plugin scores, and also where the
 /// profile lets that plugin prepare but not score.
-pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<(), AttemptError> {
+pub(crate) fn score(
+    attempt: Attempt<'_>,
+    scratch: &mut Scratch,
+    mut enters: impl FnMut(Point, Option<Plugin>),
+) -> Result<(), AttemptError> {
+    enters(Point::PreScore, None);
     scratch.columns = [Column::Absent; Plugin::COUNT];
     if attempt.plan.scores.is_empty() {
         scratch.sum(attempt);
         return Ok(());
     }
     if attempt.plan.pre_scores(Plugin::NodeAffinity) {
+        enters(Point::PreScore, Some(Plugin::NodeAffinity));
         plugins::node_affinity::pre_score(attempt)?;
     }
+    enters(Point::Score, None);
     for (plugin, _) in &attempt.plan.scores {
+        enters(Point::Score, Some(*plugin));
         let prepared = attempt.plan.pre_scores(*plugin);
         let column = match plugin {
             Plugin::TaintToleration | Plugin::PodTopologySpread | Plugin::InterPodAffinity

@@ -18,6 +18,7 @@ pub(crate) mod event;
 mod flight;
 mod heap;
 pub(crate) mod hint;
+mod incoming;
 mod item;
 mod nominator;
 mod plugin_set;
@@ -45,6 +46,7 @@ use alloc::vec::Vec;
 use event::Event;
 use flight::Flight;
 use heap::Heap;
+use incoming::{Cause, Incoming, Part};
 use item::{NONE, comes_first, ends_first, error_ends_first};
 use nominator::Nominator;
 use waiting::Waiting;
@@ -100,6 +102,8 @@ pub(crate) struct Queue {
     pub(crate) cycle: u64,
     /// Pods that an event moves, and where to.
     moved: FixedVec<(u32, Move)>,
+    /// What came since the scheduler was made.
+    pub(crate) incoming: Incoming,
 }
 
 impl Queue {
@@ -118,6 +122,7 @@ impl Queue {
             now: 0,
             cycle: 0,
             moved: FixedVec::with_capacity(pods as usize),
+            incoming: Incoming::new(),
         }
     }
 
@@ -175,6 +180,7 @@ impl Queue {
         if let Some(item) = self.items.get_mut(pod.index()) {
             item.timestamp = self.now;
         }
+        self.incoming.because(Cause::Added);
         self.enter_active(rules, pod.0, false);
     }
 
@@ -215,7 +221,14 @@ impl Queue {
     /// rejected. It is in flight then.
     pub(crate) fn pop(&mut self) -> Option<PodId> {
         let items = &mut self.items;
-        let mut pod = self.active.pop(items).or_else(|| self.backoff.pop(items));
+        let mut pod = self.active.pop(items);
+        if pod.is_none() {
+            pod = self.backoff.pop(items);
+            if pod.is_some() {
+                self.incoming.because(Cause::TakenFromBackoff);
+                self.incoming.count(Part::Active);
+            }
+        }
         if planted::is(Bug::ErrorTriedEarly) {
             pod = pod.or_else(|| self.errors.pop(items));
         }
@@ -278,6 +291,7 @@ impl Queue {
             Move::AfterBackoff
         };
         self.done(pod, Place::Nowhere);
+        self.incoming.because(Cause::AttemptFailed);
         if verdict == Move::Stay {
             self.enter_waiting(pod.0);
         } else {
@@ -325,6 +339,7 @@ impl Queue {
             return false;
         }
         self.take_out(pod);
+        self.incoming.because(Cause::Activated);
         self.enter_active(rules, pod.0, place != Place::Waiting);
         true
     }
@@ -332,6 +347,7 @@ impl Queue {
     /// Moves pods whose backoff is over at `now`.
     pub(crate) fn flush_backoff(&mut self, rules: &impl Rules) {
         let now = backoff::window(self.now);
+        self.incoming.because(Cause::BackoffOver);
         loop {
             let items = &mut self.items;
             let is_over = |pod: &u32| {
@@ -367,6 +383,7 @@ impl Queue {
             });
             moved.extend(pods.map(|pod| (pod, Move::AfterBackoff)));
         }
+        self.incoming.because(Cause::WaitedLongest);
         for (pod, verdict) in moved.drain(..) {
             if let Some(item) = self.items.get_mut(pod as usize) {
                 item.flushed = now;
@@ -466,6 +483,7 @@ impl Queue {
         {
             item.first_active = now;
         }
+        self.incoming.count(Part::Active);
         self.set_place(pod, Place::Active);
         self.active.push(&mut self.items, pod);
     }
@@ -474,6 +492,7 @@ impl Queue {
         if self.is_gated(rules, pod) {
             return;
         }
+        self.incoming.count(Part::Backoff);
         let rejected = self.items.get(pod as usize).is_some_and(Item::is_rejected);
         if rejected {
             self.set_place(pod, Place::Backoff);
@@ -485,6 +504,10 @@ impl Queue {
     }
 
     fn enter_waiting(&mut self, pod: u32) {
+        // One that is held once more has not left.
+        if self.item(PodId(pod)).place != Place::Waiting {
+            self.incoming.count(Part::Unschedulable);
+        }
         self.set_place(pod, Place::Waiting);
         self.waiting.insert(&mut self.items, pod);
     }

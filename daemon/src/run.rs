@@ -23,6 +23,7 @@ mod resources;
 mod serve;
 mod settings;
 mod shadow;
+mod stopwatch;
 mod volumes;
 mod watcher;
 mod writer;
@@ -108,7 +109,7 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
     let lease_api = Api::new(&config, "leader-election", limiter())?;
 
     let lead = Lead::new();
-    let metrics = Arc::new(Metrics::new());
+    let metrics = Arc::new(Metrics::new(&settings.gates));
     metrics.leads(false);
     let host = hostname();
     let (events, event_writer) = Events::new(event_api, lead.clone(), host.clone());

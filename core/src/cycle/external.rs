@@ -10,6 +10,7 @@ use crate::capacity::{CapacityExceeded, bytes_of, sum};
 use crate::decision::AttemptError;
 use crate::id::ClassId;
 use crate::node_set::{self, NodeSet};
+use crate::plugins::{Plugin, Point};
 use crate::scheduler::Hooks;
 use crate::table::Table;
 use alloc::string::String;
@@ -131,6 +132,12 @@ impl ExternalScratch {
     }
 }
 
+/// Says to hooks that a point begins; what is returned says so of its plugins.
+pub(crate) fn told<H: Hooks + ?Sized>(hooks: &mut H, point: Point) -> impl FnMut(Plugin) {
+    hooks.enters(point, None);
+    move |plugin| hooks.enters(point, Some(plugin))
+}
+
 /// External plugins as an attempt asks them.
 pub(crate) struct Outside<'a> {
     hooks: &'a mut dyn Hooks,
@@ -162,6 +169,16 @@ impl<'a> Outside<'a> {
             words: node_set::words(rows),
             class,
         }
+    }
+
+    /// Says that a point or a plugin of it begins.
+    pub(crate) fn enters(&mut self, point: Point, plugin: Option<Plugin>) {
+        self.hooks.enters(point, plugin);
+    }
+
+    /// Says that a point begins; what is returned says so of its plugins.
+    pub(crate) fn told(&mut self, point: Point) -> impl FnMut(Plugin) {
+        told(self.hooks, point)
     }
 
     /// Whether the feasible nodes have scores of external plugins.

@@ -35,7 +35,7 @@ impl Probe<'_> {
         };
         let attempt = Attempt::new(self.cluster, self.plan, pod, self.slot);
         self.scratch.begin_row(row);
-        filter(attempt, Some(row), self.scratch);
+        filter(attempt, Some(row), self.scratch, |_| {});
         if let Some(plugin) = self.scratch.unprepared {
             return Err(AttemptError::MissingState { plugin });
         }

@@ -74,6 +74,9 @@ impl Queue {
             });
             moved.extend(pods.map(|pod| (pod, verdict)));
         }
+        if !moved.is_empty() {
+            self.incoming.because_of(event);
+        }
         for (pod, verdict) in moved.drain(..) {
             self.waiting.remove(&mut self.items, pod);
             self.requeue(rules, pod, verdict);
@@ -92,6 +95,7 @@ impl Queue {
             return false;
         }
         self.waiting.remove(&mut self.items, pod.0);
+        self.incoming.because_of(event);
         self.requeue(rules, pod.0, verdict);
         self.item(pod).place != Place::Waiting
     }

@@ -129,7 +129,7 @@ impl Scheduler {
         self.scratch.list.clear();
         self.scratch.list.extend(list);
         let result = self.look(pod, profile, slot, |attempt, scratch| {
-            if score(attempt, scratch).is_err() {
+            if score(attempt, scratch, |_, _| {}).is_err() {
                 return None;
             }
             if let Some(fresh) = heap.last_mut() {

@@ -3,6 +3,7 @@
 use super::Scheduler;
 use crate::capacity::CapacityExceeded;
 use crate::id::{ClassId, NodeId, PodId};
+use crate::plugins::{Plugin, Point};
 
 /// What Reserve came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,12 @@ pub enum Permit {
 /// same pod: a binding that fails later is told by the caller's own
 /// [`bound`](Scheduler::bound).
 pub trait Hooks {
+    /// An extension point of the cycle begins, or a plugin of it does; what was told before is over. For
+    /// those who measure: the core has no clock.
+    fn enters(&mut self, point: Point, plugin: Option<Plugin>) {
+        let _ = (point, plugin);
+    }
+
     /// Takes the nodes that a filter refuses out of `kept`, which begins as `feasible`: the nodes
     /// that all filters before it keep, a bit a node (see [`node_set`](crate::node_set)). `filter`
     /// counts from 0 in the order of [`Scheduler::add_filter`].

@@ -28,6 +28,15 @@ impl Scheduler {
         self.queue.counts()
     }
 
+    /// Part of the queue, the two halves of an event's name, and the number of pods that the event brought
+    /// into the part since the scheduler was made. Both are as in upstream's
+    /// `scheduler_queue_incoming_pods_total`; what has not happened is left out.
+    pub fn queue_incoming(
+        &self,
+    ) -> impl Iterator<Item = (&'static str, [&'static str; 2], u64)> + '_ {
+        self.queue.incoming.counts()
+    }
+
     /// The part that a pod is in; `None` if in none: bound, not ours, or dropped.
     pub fn queue_part(&self, pod: PodId) -> Option<QueuePart> {
         let item = self.queue.item(pod);

@@ -8,11 +8,12 @@
 use super::Scheduler;
 use super::hooks::Hooks;
 use super::turn::{Failure, nomination_of};
+use crate::cycle::external::told;
 use crate::cycle::{PreFilterRefusal, Refusal, lacks};
 use crate::decision::{Decision, PostFilter};
 use crate::id::{NodeId, PodId};
 use crate::planted::{self, Bug};
-use crate::plugins::Plugin;
+use crate::plugins::{Plugin, Point};
 use crate::preemption::{Run, Victim, VictimKind};
 use crate::queue::Place;
 use crate::table::Count;
@@ -45,6 +46,7 @@ impl Scheduler {
         if !plan.post_filters.contains(&Plugin::DefaultPreemption) {
             return PostFilter::Nothing;
         }
+        told(hooks, Point::PostFilter)(Plugin::DefaultPreemption);
         let (percentage, absolute) = plan.candidates;
         let class = self.row(pod).map(|row| row.class);
         let Some(Ok(slot)) = class.map(|class| self.cluster.make_live(class)) else {

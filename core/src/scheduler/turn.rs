@@ -8,12 +8,12 @@ use super::{Scheduler, change};
 use crate::capacity::CapacityExceeded;
 use crate::class::flag;
 use crate::cluster::{PodRow, PodState};
-use crate::cycle::external::Outside;
+use crate::cycle::external::{Outside, told};
 use crate::cycle::{self, Attempt, Found, Probe, Refusal, Scratch};
 use crate::decision::{AttemptError, Decision, Nomination, Outcome, PostFilter};
 use crate::id::{NodeId, PodId};
 use crate::planted::{self, Bug};
-use crate::plugins::{Plugin, inter_pod_affinity};
+use crate::plugins::{Plugin, Point, inter_pod_affinity};
 use crate::queue::hint::Judge;
 use crate::queue::{Place, PluginSet};
 
@@ -122,13 +122,17 @@ impl Scheduler {
         if !planted::is(Bug::StaleNomination) {
             self.queue.nominate(&mut self.cluster.texts, pod, 0);
         }
+        hooks.enters(Point::Reserve, None);
         let refused = match hooks.reserve(self, pod, node) {
             Reserve::Done => None,
             Reserve::Rejected => Some(PluginSet::EXTERNAL),
             Reserve::Failed => Some(PluginSet::EMPTY),
         };
         let permit = match refused {
-            None => hooks.permit(self, pod, node),
+            None => {
+                hooks.enters(Point::Permit, None);
+                hooks.permit(self, pod, node)
+            }
             Some(_) => Permit::Allow,
         };
         let refused = match permit {
@@ -229,7 +233,10 @@ impl Scheduler {
             return Err(AttemptError::NoNodes);
         }
         let nothing = Ok(Found::default());
-        let Some(passes) = self.look(pod, profile, slot, cycle::pre_filter) else {
+        let passes = self.look(pod, profile, slot, |attempt, scratch| {
+            cycle::pre_filter(attempt, scratch, told(hooks, Point::PreFilter))
+        });
+        let Some(passes) = passes else {
             return nothing;
         };
         if !passes? {
@@ -251,6 +258,7 @@ impl Scheduler {
             self.cluster.row_of_word(status)
         };
         let mut kept = None;
+        hooks.enters(Point::Filter, None);
         if let Some(row) = first.filter(|row| self.cluster.order.is_listed(*row)) {
             match self.probe(pod, profile, slot, |probe| probe.ask(row)) {
                 // Where an external plugin refuses it, the search meets it again and says so.
@@ -272,7 +280,8 @@ impl Scheduler {
             }
         }
         self.look(pod, profile, slot, |attempt, scratch| {
-            cycle::filter(attempt, None, scratch);
+            let runs = |plugin| hooks.enters(Point::Filter, Some(plugin));
+            cycle::filter(attempt, None, scratch, runs);
         });
         if let Some((row, refusal, lacks)) = kept
             && self.scratch.refusal(row).is_none_or(|own| own == refusal)

@@ -15,6 +15,7 @@ use super::metrics::Metrics;
 use super::model::Model;
 use super::pod_ref::PodRef;
 use super::shadow::Judged;
+use super::stopwatch::Stopwatch;
 use super::watcher::Batch;
 use super::writer::{Report, Writer};
 use berth_core::{BindOutcome, DecisionRecord, Detail};
@@ -62,6 +63,7 @@ pub struct Loop {
     /// Set when every kind was listed, before the first attempt.
     pub is_synced: Arc<AtomicBool>,
     waits: Vec<VolumeWait>,
+    watch: Stopwatch,
     beat: Instant,
 }
 
@@ -100,6 +102,7 @@ impl Loop {
             requests,
             is_synced: Arc::default(),
             waits: Vec::new(),
+            watch: Stopwatch::default(),
             beat: Instant::now(),
         }
     }
@@ -177,7 +180,11 @@ impl Loop {
     fn settle(&mut self, report: Report) {
         let now = self.clock.now();
         match report {
-            Report::Bound { pod, node } => {
+            Report::Bound {
+                pod,
+                node,
+                took: bind,
+            } => {
                 self.events.tell(Event {
                     type_: "Normal",
                     reason: "Scheduled",
@@ -194,6 +201,7 @@ impl Loop {
                     let attempts = self.model.scheduler().attempts(pod.id).max(1);
                     let profile = self.model.profile_of(pod.id);
                     self.metrics.bound(profile, attempts, waited, took);
+                    self.metrics.points.bind(true, profile, bind);
                     let scheduler = self.model.scheduler_mut();
                     scheduler.bound(pod.id, BindOutcome::Bound, now);
                 }
@@ -202,8 +210,15 @@ impl Loop {
                 let scheduler = self.model.scheduler_mut();
                 scheduler.bound(pod.id, BindOutcome::Unknown, now);
             }
-            Report::BindFailed { pod, node, why } if pod.is_current(&self.model) => {
+            Report::BindFailed {
+                pod,
+                node,
+                why,
+                took,
+            } if pod.is_current(&self.model) => {
                 tracing::warn!(target: "bind", pod = pod.key(), node, why, "Failed to bind a pod");
+                let profile = self.model.profile_of(pod.id);
+                self.metrics.points.bind(false, profile, took);
                 let message = format!("running Bind plugin \"DefaultBinder\": {why}");
                 self.binding_failed(&pod, BindOutcome::Failed, message);
             }
@@ -260,7 +275,8 @@ impl Loop {
         let now = self.clock.now();
         self.model.scheduler_mut().advance(now);
         self.look_at_volumes();
-        self.metrics.beat(&self.model, self.writer.bindings());
+        let bindings = self.writer.bindings();
+        self.metrics.beat(&self.model, bindings, &mut self.watch);
         let refused = std::mem::take(&mut self.model.refused);
         for refused in refused.iter().take(REFUSALS_MAX) {
             let (kind, why) = (refused.kind, &refused.why);

@@ -2,8 +2,10 @@
 //!
 //! Mirrors `pkg/scheduler/metrics/metrics.go`: names, labels and buckets are upstream's.
 
+use super::gates::{self, Gates};
 use super::model::{Model, Refused};
 use super::shadow::Verdict;
+use super::stopwatch::{Points, Stopwatch};
 use super::writer::BINDINGS_MAX;
 use berth_core::{Decision, PostFilter, Reason};
 use prometheus_client::encoding::EncodeLabelSet;
@@ -13,6 +15,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 type Labels<const N: usize> = [(&'static str, String); N];
@@ -26,12 +29,16 @@ struct Attempted {
 /// All metrics, and where they are registered.
 pub struct Metrics {
     registry: Registry,
+    /// Extension points and plugins.
+    pub points: Points,
     schedule_attempts: Family<Attempted, Counter>,
     attempt_duration: Family<Attempted, Histogram>,
     algorithm_duration: Histogram,
     pod_attempts: Histogram,
     sli_duration: Family<Labels<1>, Histogram>,
     pending_pods: Family<Labels<1>, Gauge>,
+    incoming_pods: Family<Labels<2>, Counter>,
+    permit_wait: Family<Labels<1>, Histogram>,
     unschedulable_pods: Family<Labels<2>, Gauge>,
     preemption_attempts: Counter,
     preemption_victims: Histogram,
@@ -58,16 +65,21 @@ fn sli_buckets() -> Histogram {
 }
 
 impl Metrics {
-    /// All of them at 0.
-    pub fn new() -> Self {
+    /// All of them at 0, with what runs here and which gates are on.
+    pub fn new(gates: &Gates) -> Self {
+        let mut registry = Registry::default();
+        let points = Points::new(registry.sub_registry_with_prefix("scheduler"));
         let mut metrics = Self {
-            registry: Registry::default(),
+            registry,
+            points,
             schedule_attempts: Family::default(),
             attempt_duration: Family::new_with_constructor(attempt_buckets),
             algorithm_duration: attempt_buckets(),
             pod_attempts: seconds(1.0, 2.0, 5),
             sli_duration: Family::new_with_constructor(sli_buckets),
             pending_pods: Family::default(),
+            incoming_pods: Family::default(),
+            permit_wait: Family::new_with_constructor(attempt_buckets),
             unschedulable_pods: Family::default(),
             preemption_attempts: Counter::default(),
             preemption_victims: seconds(1.0, 2.0, 7),
@@ -81,6 +93,7 @@ impl Metrics {
             bindings_room: Gauge::default(),
         };
         metrics.register();
+        metrics.describe(gates);
         metrics
     }
 
@@ -138,6 +151,16 @@ impl Metrics {
             self.pending_pods.clone(),
         );
         scheduler.register(
+            "queue_incoming_pods",
+            "Number of pods added to scheduling queues by event and queue type",
+            self.incoming_pods.clone(),
+        );
+        scheduler.register(
+            "permit_wait_duration_seconds",
+            "Duration of waiting on permit",
+            self.permit_wait.clone(),
+        );
+        scheduler.register(
             "unschedulable_pods",
             "Number of unschedulable pods by plugin",
             self.unschedulable_pods.clone(),
@@ -172,6 +195,37 @@ impl Metrics {
             "Whether this process leads",
             self.master_status.clone(),
         );
+    }
+
+    /// What does not change. Mirrors `prometheus/{version,feature}` of component-base.
+    fn describe(&mut self, gates: &Gates) {
+        let version = concat!("v1.37.2+berth-", env!("CARGO_PKG_VERSION"));
+        let platform = format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH);
+        let build = Family::<Labels<9>, Gauge>::default();
+        let labels = [
+            ("build_date", ""),
+            ("compiler", "rustc"),
+            ("git_commit", ""),
+            ("git_tree_state", ""),
+            ("git_version", version),
+            ("go_version", ""),
+            ("major", "1"),
+            ("minor", "37"),
+            ("platform", platform.as_str()),
+        ];
+        let labels = labels.map(|(name, value)| (name, value.to_owned()));
+        build.get_or_create(&labels).set(1);
+        let features = Family::<Labels<2>, Gauge>::default();
+        for gate in gates::table() {
+            let stage = if gate.stage == "GA" { "" } else { gate.stage };
+            let labels = [("name", gate.name.to_owned()), ("stage", stage.to_owned())];
+            let is_on = i64::from(gates.is_on(gate.name));
+            features.get_or_create(&labels).set(is_on);
+        }
+        let own = self.registry.sub_registry_with_prefix("kubernetes");
+        own.register("build_info", "What was built, as labels", build);
+        let help = "Whether a feature is on, with its stage";
+        own.register("feature_enabled", help, features);
     }
 
     /// Everything, as Prometheus reads it.
@@ -264,8 +318,17 @@ impl Metrics {
     }
 
     /// Gauges that are read off the model every second.
-    pub fn beat(&self, model: &Model, bindings: usize) {
+    pub fn beat(&self, model: &Model, bindings: usize, watch: &mut Stopwatch) {
         let scheduler = model.scheduler();
+        self.points.flush(watch);
+        for (queue, [resource, action], count) in scheduler.queue_incoming() {
+            let labels = [
+                ("queue", queue.to_owned()),
+                ("event", format!("{resource}{action}")),
+            ];
+            let counter = self.incoming_pods.get_or_create(&labels);
+            counter.inner().store(count, Ordering::Relaxed);
+        }
         let counts = scheduler.queue_counts();
         let queues = [
             ("active", counts.active),

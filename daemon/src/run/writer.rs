@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
@@ -32,13 +32,18 @@ const LOOKS: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(5)
 /// What a write came to.
 #[derive(Clone, Debug)]
 pub enum Report {
-    /// The binding is there.
-    Bound { pod: PodRef, node: String },
+    /// The binding is there, so long after it was begun.
+    Bound {
+        pod: PodRef,
+        node: String,
+        took: Duration,
+    },
     /// It was refused, or is not there after all.
     BindFailed {
         pod: PodRef,
         node: String,
         why: String,
+        took: Duration,
     },
     /// Nobody knows yet.
     BindUnclear { pod: PodRef },
@@ -158,13 +163,23 @@ impl Writer {
             "target": {"kind": "Node", "name": node},
         });
         let mut tries = 0;
+        let began = Instant::now();
         loop {
+            let failed = |pod, node, why| Report::BindFailed {
+                pod,
+                node,
+                why,
+                took: began.elapsed(),
+            };
             if !self.lead.holds() {
                 let why = "this process does not lead any more".to_owned();
-                return Report::BindFailed { pod, node, why };
+                return failed(pod, node, why);
             }
             match self.api.post(&path, &body).await {
-                Ok(_) => return Report::Bound { pod, node },
+                Ok(_) => {
+                    let took = began.elapsed();
+                    return Report::Bound { pod, node, took };
+                }
                 Err(error) if error.code() == 429 && tries < TRIES_MAX => {
                     tries += 1;
                     let asked = error.retry_after().unwrap_or(Duration::from_secs(1));
@@ -176,18 +191,18 @@ impl Writer {
                     if error.code() != 409 {
                         self.report(Report::BindUnclear { pod: pod.clone() });
                     }
-                    return self.look(pod, node, error.to_string()).await;
+                    return self.look(pod, node, error.to_string(), began).await;
                 }
                 Err(error) => {
                     let why = error.to_string();
-                    return Report::BindFailed { pod, node, why };
+                    return failed(pod, node, why);
                 }
             }
         }
     }
 
     /// Reads a pod until the server says where it is.
-    async fn look(&self, pod: PodRef, node: String, why: String) -> Report {
+    async fn look(&self, pod: PodRef, node: String, why: String, began: Instant) -> Report {
         let mut pause = LOOKS[0];
         loop {
             match self.api.get(&pod.path(), REQUEST_TIME).await {
@@ -196,13 +211,19 @@ impl Writer {
                         if seen.metadata.uid != pod.uid {
                             return Report::Gone { pod };
                         }
+                        let took = began.elapsed();
                         if seen.spec.node_name == node {
-                            return Report::Bound { pod, node };
+                            return Report::Bound { pod, node, took };
                         }
                         if !seen.spec.node_name.is_empty() {
                             return Report::Elsewhere { pod };
                         }
-                        return Report::BindFailed { pod, node, why };
+                        return Report::BindFailed {
+                            pod,
+                            node,
+                            why,
+                            took,
+                        };
                     }
                 }
                 Err(error) if error.code() == 404 => return Report::Gone { pod },

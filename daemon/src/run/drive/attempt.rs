@@ -23,11 +23,14 @@ impl Loop {
             }
         }
         let now = self.clock.now();
-        let Some(decision) = self.model.scheduler_mut().schedule_one(now) else {
+        let scheduler = self.model.scheduler_mut();
+        let Some(decision) = scheduler.schedule_one_with(now, &mut self.watch) else {
             return false;
         };
         let profile = self.model.profile_of(decision.pod).to_owned();
         self.metrics.attempt(&decision, &profile, began.elapsed());
+        let points = &self.metrics.points;
+        points.attempt(&mut self.watch, &decision, &profile);
         self.model.tried(decision.pod, now);
         self.follow(&decision);
         true
