@@ -44,13 +44,21 @@ need() {
     fi
 }
 
+# clang, with the runtime of its sanitizers.
+need_sanitizers() {
+    if ! clang -fsanitize=address,undefined -x c - -o /dev/null 2>/dev/null \
+        <<<'int main(void) { return 0; }'; then
+        apt_install clang libclang-rt-dev
+    fi
+}
+
 apt_install() {
     local root=
     if [ "$(id -u)" -ne 0 ]; then
         root=sudo
     fi
     $root apt-get update
-    $root apt-get install -y --no-install-recommends "$1"
+    $root apt-get install -y --no-install-recommends "$@"
 }
 
 # An environment with what the Python package's tests need.

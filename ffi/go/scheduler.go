@@ -111,6 +111,10 @@ func New(options Options) (*Scheduler, error) {
 	return s, nil
 }
 
+// ABIVersion is the number of the library's binary interface. New refuses a library whose number is not
+// that of the header which the package was compiled with.
+func ABIVersion() uint32 { return uint32(C.berth_abi_version()) }
+
 type owned struct {
 	handle  *C.berth_scheduler_t
 	plugins *plugins

@@ -32,6 +32,8 @@ pub struct State {
     pub callbacks: Callbacks,
     /// What there was beside the intake when each fork began, the oldest first.
     pub(crate) saved: Vec<Templates>,
+    /// Room for the nodes of an evaluation, used again by the next one.
+    pub(crate) words: Vec<u64>,
 }
 
 /// The handles that are not destroyed. What C holds is a number in the form of a pointer, given once
@@ -69,6 +71,7 @@ pub fn create(
             templates: Templates::default(),
             callbacks: Callbacks::default(),
             saved: Vec::new(),
+            words: Vec::new(),
         };
         let scheduler = Arc::new(berth_scheduler_t {
             state: Mutex::new(state),

@@ -180,18 +180,16 @@ pub unsafe extern "C" fn berth_evaluate(
         })?;
         check_room(&bits, "out_bits", rows.div_ceil(64))?;
         check_room(&scores, "out_scores", rows)?;
-        (0..rows.div_ceil(64)).for_each(|word| bits.write(word, 0));
         (0..rows).for_each(|row| scores.write(row, 0));
-        let mut word = (0, 0);
-        let mut nodes: Vec<_> = scheduler.feasible(&decision).collect();
-        nodes.sort_unstable();
-        for (node, total) in nodes {
+        // The nodes come in the order of the search; the caller's buffer is only written to.
+        state.words.clear();
+        state.words.resize(rows.div_ceil(64), 0);
+        for (node, total) in scheduler.feasible(&decision) {
             scores.write(node.index(), total);
-            if node.index() / 64 != word.0 {
-                word = (node.index() / 64, 0);
-            }
-            word.1 |= 1 << (node.index() % 64);
-            bits.write(word.0, word.1);
+            state.words[node.index() / 64] |= 1 << (node.index() % 64);
+        }
+        for (at, word) in state.words.iter().enumerate() {
+            bits.write(at, *word);
         }
         Ok(())
     })

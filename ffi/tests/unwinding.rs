@@ -16,6 +16,17 @@ unsafe extern "C-unwind" fn panics(
     panic!("the plugin's own");
 }
 
+unsafe extern "C-unwind" fn score_panics(
+    _: *mut c_void,
+    _: berth_class_id_t,
+    _: *const u64,
+    _: usize,
+    _: *mut i64,
+    _: usize,
+) -> i32 {
+    panic!("the plugin's own");
+}
+
 unsafe extern "C-unwind" fn reserve_panics(_: *mut c_void, _: u32, _: u32) -> i32 {
     panic!("the plugin's own");
 }
@@ -24,8 +35,12 @@ unsafe extern "C-unwind" fn unreserve_panics(_: *mut c_void, _: u32, _: u32) {
     panic!("the plugin's own");
 }
 
-const NODE: &str = r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},
-    "status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"110"}}}"#;
+/// Two, as one alone is not scored.
+const NODES: &str = r#"{"apiVersion":"v1","kind":"List","items":[
+    {"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},
+        "status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"110"}}},
+    {"apiVersion":"v1","kind":"Node","metadata":{"name":"n2"},
+        "status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"110"}}}]}"#;
 const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},
     "spec":{"containers":[{"name":"c"}]}}"#;
 
@@ -44,18 +59,20 @@ fn string(text: &'static str) -> berth_string_t {
     }
 }
 
-/// A scheduler with a node and a pod.
+/// A scheduler with two nodes and a pod.
 fn scheduler() -> (*mut berth_scheduler_t, berth_pod_id_t) {
     let (mut handle, mut pod) = (ptr::null_mut(), 0);
     // SAFETY: all pointers are of values that outlive the calls.
     unsafe {
         let made = berth_scheduler_create(ptr::null(), ptr::null(), 0, &raw mut handle);
         assert_eq!(made, OK);
-        for (text, id) in [(NODE, ptr::null_mut()), (POD, &raw mut pod)] {
-            let start = text.as_ptr().cast();
-            let added = berth_apply_json(handle, BERTH_CHANGE_ADDED, start, text.len(), id);
-            assert_eq!(added, OK);
-        }
+        let start = NODES.as_ptr().cast();
+        let loaded = berth_load_json(handle, start, NODES.len(), ptr::null_mut());
+        assert_eq!(loaded, OK);
+        let start = POD.as_ptr().cast();
+        let id = &raw mut pod;
+        let added = berth_apply_json(handle, BERTH_CHANGE_ADDED, start, POD.len(), id);
+        assert_eq!(added, OK);
     }
     (handle, pod)
 }
@@ -89,6 +106,21 @@ fn a_filter_that_unwinds_has_failed() {
     });
     // SAFETY: as above.
     let registered = unsafe { berth_register_filter(handle, &raw const filter) };
+    assert_eq!(registered, OK);
+    attempt_fails(handle, pod);
+}
+
+#[test]
+fn a_score_that_unwinds_has_failed() {
+    let (handle, pod) = scheduler();
+    let score = sized(|score: &mut berth_score_t, size| {
+        score.size = size;
+        score.name = string("Panics");
+        score.weight = 1;
+        score.callback = Some(score_panics);
+    });
+    // SAFETY: as above.
+    let registered = unsafe { berth_register_score(handle, &raw const score) };
     assert_eq!(registered, OK);
     attempt_fails(handle, pod);
 }

@@ -81,8 +81,8 @@ static void unreserve(void *context, berth_pod_id_t pod, berth_node_id_t node) {
 
 /* Two nodes with room, and the pod a. */
 static berth_scheduler_t *two_nodes(arguments_t *a) {
-    static const berth_string_t cpu = STRING("cpu"), pods = STRING("pods"), mem = STRING("memory");
-    static const berth_amount_t amounts[] = {{cpu, 4000}, {pods, 10}, {mem, 8ll << 30}};
+    static const berth_amount_t amounts[] = {
+        {STRING("cpu"), 4000}, {STRING("pods"), 10}, {STRING("memory"), 8ll << 30}};
     berth_scheduler_t *s = start(a);
 
     a->node_struct.allocatable = amounts;

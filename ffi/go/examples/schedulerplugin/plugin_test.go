@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
@@ -114,33 +115,7 @@ func run(t *testing.T, s *scenario) int {
 	// The informers are not started: their stores are all that is read.
 	given := fill(t, factory, s.Items)
 
-	object, _, err := scheme.Codecs.UniversalDecoder().Decode([]byte(configuration), nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := object.(*config.KubeSchedulerConfiguration)
-	args, err := json.Marshal(Args{Config: s.Config})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.Profiles[0].PluginConfig = append(cfg.Profiles[0].PluginConfig, config.PluginConfig{
-		Name: Name, Args: &runtime.Unknown{Raw: args, ContentType: runtime.ContentTypeJSON},
-	})
-	snapshot := internalcache.NewEmptySnapshot()
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
-	sched, err := scheduler.New(ctx, client, factory, nil,
-		func(name string) events.EventRecorderLogger {
-			return broadcaster.NewRecorder(scheme.Scheme, name)
-		},
-		scheduler.WithComponentConfigVersion("kubescheduler.config.k8s.io/v1"),
-		scheduler.WithProfiles(cfg.Profiles...),
-		scheduler.WithPercentageOfNodesToScore(cfg.PercentageOfNodesToScore),
-		scheduler.WithFrameworkOutOfTreeRegistry(frameworkruntime.Registry{Name: New}),
-		scheduler.WithNodeInfoSnapshot(snapshot),
-	)
-	if err != nil {
-		t.Fatalf("%s: %v", s.Name, err)
-	}
+	sched, snapshot := frameworkOf(ctx, t, client, factory, configuration, Args{Config: s.Config})
 	defer sched.Profiles.Close()
 	logger := klog.FromContext(ctx)
 	for _, node := range given.nodes {
@@ -174,8 +149,42 @@ func run(t *testing.T, s *scenario) int {
 	return equal
 }
 
+// frameworkOf is kube-scheduler's, whose informers are not started: what it knows is what it is told.
+func frameworkOf(ctx context.Context, t testing.TB, client kubernetes.Interface,
+	factory informers.SharedInformerFactory, configuration string,
+	args Args) (*scheduler.Scheduler, *internalcache.Snapshot) {
+	object, _, err := scheme.Codecs.UniversalDecoder().Decode([]byte(configuration), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := object.(*config.KubeSchedulerConfiguration)
+	raw, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Profiles[0].PluginConfig = append(cfg.Profiles[0].PluginConfig, config.PluginConfig{
+		Name: Name, Args: &runtime.Unknown{Raw: raw, ContentType: runtime.ContentTypeJSON},
+	})
+	snapshot := internalcache.NewEmptySnapshot()
+	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
+	sched, err := scheduler.New(ctx, client, factory, nil,
+		func(name string) events.EventRecorderLogger {
+			return broadcaster.NewRecorder(scheme.Scheme, name)
+		},
+		scheduler.WithComponentConfigVersion("kubescheduler.config.k8s.io/v1"),
+		scheduler.WithProfiles(cfg.Profiles...),
+		scheduler.WithPercentageOfNodesToScore(cfg.PercentageOfNodesToScore),
+		scheduler.WithFrameworkOutOfTreeRegistry(frameworkruntime.Registry{Name: New}),
+		scheduler.WithNodeInfoSnapshot(snapshot),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sched, snapshot
+}
+
 // decide makes one attempt of the whole framework.
-func decide(ctx context.Context, t *testing.T, sched *scheduler.Scheduler, pod *v1.Pod) verdict {
+func decide(ctx context.Context, t testing.TB, sched *scheduler.Scheduler, pod *v1.Pod) verdict {
 	info, err := framework.NewPodInfo(pod.DeepCopy())
 	if err != nil {
 		t.Fatal(err)
