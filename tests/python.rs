@@ -33,8 +33,8 @@ fn root() -> PathBuf {
 /// The interpreter, if it has all that is needed. Else the test is skipped aloud, and fails in CI.
 fn interpreter() -> Option<OsString> {
     let python = env::var_os("BERTH_PYTHON").unwrap_or_else(|| "python3".into());
-    let modules = "import gymnasium, kubernetes, matplotlib, maturin, mypy, numpy, pandas, polars, \
-                   pyarrow, pytest";
+    let modules = "import gymnasium, hypothesis, kubernetes, matplotlib, maturin, mypy, numpy, pandas, \
+                   polars, pyarrow, pytest";
     let found = Command::new(&python).args(["-c", modules]).output();
     if found.is_ok_and(|output| output.status.success()) {
         return Some(python);

@@ -208,7 +208,9 @@ class VectorPlacementEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
         self._clusters: Clusters | None = None
         self.envs: list[PlacementEnv] = []
         if reward is None and observation is None and not callable(pods):
-            scheduler = Scheduler(config)
+            # Tables that are no larger than they must be stay in the processor's caches.
+            room = {"nodes": max(len(nodes), 1), "pods": max(len(pods), 1)}
+            scheduler = Scheduler(config, room, grow=True)
             names = scheduler.load(nodes + pods)
             # Not so if some of them do not wait for a node.
             if names and len(names) == len(pods):

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import functools
 import math
 import multiprocessing
 import sys
@@ -59,6 +60,7 @@ class Node:
     model: str
 
 
+@functools.cache
 def read_nodes() -> list[Node]:
     with open(DATA / "nodes/openb_node_list_gpu_node.csv", encoding="utf-8") as file:
         return [
@@ -73,6 +75,7 @@ def read_nodes() -> list[Node]:
         ]
 
 
+@functools.cache
 def read_pods(workload: str) -> list[Asked]:
     """By name."""
     with open(DATA / f"pods/openb_pod_list_{workload}.csv", encoding="utf-8") as file:
@@ -167,6 +170,12 @@ def node_object(node: Node) -> dict[str, Any]:
 
 
 def pod_object(pod: Asked, at: int) -> dict[str, Any]:
+    name = {"name": f"pod-{at}"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": name, "spec": pod_spec(pod)}
+
+
+@functools.cache
+def pod_spec(pod: Asked) -> dict[str, Any]:
     cpu, milli, gpus, models = pod.request
     requests = {"cpu": f"{cpu}m", "memory": f"{pod.memory_mib}Mi"}
     if gpus:
@@ -178,7 +187,7 @@ def pod_object(pod: Asked, at: int) -> dict[str, Any]:
         terms = [{"matchExpressions": [term]}]
         required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
         spec["affinity"] = {"nodeAffinity": required}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"pod-{at}"}, "spec": spec}
+    return spec
 
 
 # A run, or a published one: "alloc_80" and "frag_80" are the means of both after each pod with

@@ -21,15 +21,18 @@ const SEEN: usize = 5;
 const PARTS: usize = 3;
 
 /// One of them.
+#[derive(Clone)]
 struct Cluster {
     core: Core,
     placed: Vec<PodId>,
     /// The place of the next pod.
     next: usize,
-    /// By node, whether it fits the next pod.
-    feasible: Vec<bool>,
-    /// By node, the parts that are requested.
-    parts: Vec<[f32; PARTS]>,
+    /// By node, what is seen of it.
+    seen: Vec<[f32; SEEN]>,
+    /// By node, 1 if it fits the next pod.
+    mask: Vec<i8>,
+    /// The nodes that do, each with its total.
+    feasible: Vec<(NodeId, i64)>,
 }
 
 /// All of them.
@@ -40,7 +43,7 @@ struct World {
     size: usize,
 }
 
-/// What is seen after a step, a row a cluster.
+/// What is seen after a step, cluster by cluster.
 struct Seen {
     nodes: Vec<f32>,
     mask: Vec<i8>,
@@ -85,14 +88,9 @@ impl Clusters {
             let nodes = core.nodes().count();
             let is_whole = core.node_rows() == nodes && nodes <= size;
             Ok(is_whole.then(|| {
-                let cluster = || Cluster {
-                    core: core.clone(),
-                    placed: Vec::with_capacity(pods.len()),
-                    next: 0,
-                    feasible: vec![false; nodes],
-                    parts: core.nodes().map(|node| parts(core, node)).collect(),
-                };
-                let clusters = (0..count).map(|_| cluster()).collect();
+                let mut first = Cluster::new(core.clone(), nodes, pods.len());
+                first.settle(&pods);
+                let clusters = (0..count).map(|_| first.clone()).collect();
                 World {
                     pods,
                     clusters,
@@ -112,10 +110,10 @@ impl Clusters {
     /// All clusters empty again: what `step` gives.
     fn reset<'py>(&self, py: Python<'py>) -> PyResult<Step<'py>> {
         self.told(py, |world| {
-            for cluster in &mut world.clusters {
+            world.each(|cluster, _, _| {
                 cluster.clear();
-            }
-            world.look(vec![0.0; world.clusters.len()])
+                0.0
+            })
         })
     }
 
@@ -141,11 +139,10 @@ impl Clusters {
             return Err(PyValueError::new_err(text));
         }
         self.told(py, move |world| {
-            let pods = &world.pods;
-            let pairs = world.clusters.iter_mut().zip(actions);
-            let rewards = pairs.map(|(cluster, action)| cluster.act(pods, action as usize));
-            let rewards = rewards.collect();
-            world.look(rewards)
+            world.each(|cluster, at, pods| {
+                let action = actions.get(at).copied().unwrap_or(0);
+                cluster.act(pods, action as usize)
+            })
         })
     }
 }
@@ -169,34 +166,70 @@ impl Clusters {
 }
 
 impl World {
-    /// Judges the next pod of each cluster.
-    fn look(&mut self, rewards: Vec<f64>) -> Seen {
+    /// Does something with each cluster, which gives its reward, and judges its next pod: one cluster
+    /// after another, as the processor's caches hold few of them.
+    fn each(&mut self, mut act: impl FnMut(&mut Cluster, usize, &[PodId]) -> f64) -> Seen {
         let count = self.clusters.len();
         let mut seen = Seen {
-            nodes: vec![0.0; count * self.size * SEEN],
-            mask: vec![0; count * self.size],
-            rewards,
+            nodes: Vec::with_capacity(count * self.size * SEEN),
+            mask: Vec::with_capacity(count * self.size),
+            rewards: Vec::with_capacity(count),
             over: Vec::with_capacity(count),
         };
-        let nodes = seen.nodes.chunks_exact_mut(self.size * SEEN);
-        let masks = seen.mask.chunks_exact_mut(self.size);
-        for ((cluster, nodes), mask) in self.clusters.iter_mut().zip(nodes).zip(masks) {
-            cluster.look(&self.pods, nodes, mask);
+        for (at, cluster) in self.clusters.iter_mut().enumerate() {
+            seen.rewards.push(act(cluster, at, &self.pods));
+            cluster.judge(&self.pods);
             seen.over.push(cluster.next >= self.pods.len());
+            seen.nodes.extend_from_slice(cluster.seen.as_flattened());
+            seen.nodes.resize((at + 1) * self.size * SEEN, 0.0);
+            seen.mask.extend_from_slice(&cluster.mask);
+            seen.mask.resize((at + 1) * self.size, 0);
         }
         seen
     }
 }
 
 impl Cluster {
+    /// An empty one of so many nodes.
+    fn new(core: Core, nodes: usize, pods: usize) -> Self {
+        let mut own = Self {
+            core,
+            placed: Vec::with_capacity(pods),
+            next: 0,
+            seen: vec![[0.0; SEEN]; nodes],
+            mask: vec![0; nodes],
+            feasible: Vec::with_capacity(nodes),
+        };
+        own.clear();
+        own
+    }
+
+    /// Makes an attempt, which leaves the order of the nodes behind: without one every evaluation
+    /// would find it for itself.
+    fn settle(&mut self, pods: &[PodId]) {
+        for pod in pods.iter().take(1) {
+            self.core.schedule(*pod);
+            self.core.forget(*pod);
+        }
+    }
+
     fn clear(&mut self) {
         for pod in self.placed.drain(..) {
             self.core.forget(pod);
         }
-        for (at, own) in self.parts.iter_mut().enumerate() {
-            *own = parts(&self.core, NodeId(at as u32));
+        for row in 0..self.seen.len() {
+            self.look(row);
         }
         self.next = 0;
+    }
+
+    /// Looks at what is requested of a node.
+    fn look(&mut self, row: usize) {
+        let parts = parts(&self.core, NodeId(row as u32));
+        let seen = self.seen.get_mut(row).map(|seen| seen.iter_mut());
+        for (place, part) in seen.into_iter().flatten().zip(parts) {
+            *place = part;
+        }
     }
 
     /// The reward of putting the next pod there.
@@ -206,45 +239,35 @@ impl Cluster {
             return 0.0;
         };
         self.next += 1;
-        if self.feasible.get(row).copied().unwrap_or(false) {
-            let node = NodeId(row as u32);
-            if self.core.assume(pod, node) == Ok(true) {
-                self.placed.push(pod);
-                if let Some(own) = self.parts.get_mut(row) {
-                    *own = parts(&self.core, node);
-                }
-                return 1.0;
-            }
+        let is_feasible = self.mask.get(row) == Some(&1);
+        if is_feasible && self.core.assume(pod, NodeId(row as u32)) == Ok(true) {
+            self.placed.push(pod);
+            self.look(row);
+            return 1.0;
         }
-        if self.feasible.contains(&true) {
-            -1.0
-        } else {
-            0.0
-        }
+        if self.feasible.is_empty() { 0.0 } else { -1.0 }
     }
 
-    fn look(&mut self, pods: &[PodId], seen: &mut [f32], mask: &mut [i8]) {
-        for (row, own) in seen.chunks_exact_mut(SEEN).zip(&self.parts) {
-            for (place, part) in row.iter_mut().zip(own) {
-                *place = *part;
-            }
+    /// Where the next pod fits, and how well.
+    fn judge(&mut self, pods: &[PodId]) {
+        for [_, _, _, fits, score] in &mut self.seen {
+            (*fits, *score) = (0.0, 0.0);
         }
-        self.feasible.fill(false);
+        self.mask.fill(0);
+        self.feasible.clear();
         let Some(pod) = pods.get(self.next).copied() else {
             return;
         };
         let decision = self.core.evaluate(pod);
-        let best = self.core.feasible(&decision).map(|(_, total)| total).max();
+        self.feasible.extend(self.core.feasible(&decision));
+        let best = self.feasible.iter().map(|(_, total)| *total).max();
         let best = best.unwrap_or(0).max(1) as f64;
-        for (node, total) in self.core.feasible(&decision) {
-            let at = node.index();
-            if let Some([_, _, _, fits, score]) = seen.as_chunks_mut::<SEEN>().0.get_mut(at) {
-                *fits = 1.0;
-                *score = (total as f64 / best).clamp(0.0, 1.0) as f32;
-            }
-            if let Some((own, place)) = self.feasible.get_mut(at).zip(mask.get_mut(at)) {
-                *own = true;
-                *place = 1;
+        for (node, total) in &self.feasible {
+            let seen = self.seen.get_mut(node.index());
+            if let Some(([_, _, _, fits, score], mask)) = seen.zip(self.mask.get_mut(node.index()))
+            {
+                (*fits, *mask) = (1.0, 1);
+                *score = (*total as f64 / best).clamp(0.0, 1.0) as f32;
             }
         }
     }
