@@ -390,7 +390,10 @@ impl PodEntry {
         let pod = self.pod();
         let metadata = &pod.metadata;
         if let Some(id) = scheduler.find_pod(&metadata.namespace, &metadata.name) {
-            scheduler.seen_bound(id);
+            // One that waits for its volumes is placed, and not bound yet.
+            if !self.waits() {
+                scheduler.seen_bound(id);
+            }
             scheduler.seen_nominated(id, &pod.status.nominated_node_name)?;
         }
         Ok(())

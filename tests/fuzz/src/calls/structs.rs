@@ -105,10 +105,8 @@ impl Calls {
         let asked = unsafe { berth_pod_class(self.handle, pod, &raw mut id) };
         assert_eq!(asked, result);
         // SAFETY: as above.
-        assert_eq!(
-            unsafe { berth_pod_node(self.handle, pod, &raw mut id) },
-            result
-        );
+        let asked = unsafe { berth_pod_node(self.handle, pod, &raw mut id) };
+        assert_eq!(asked, result);
         result
     }
 
