@@ -26,6 +26,9 @@ pub(crate) const SCALAR_PLACE: usize = 4;
 pub(crate) fn filter_all(attempt: Attempt<'_>, short: &mut [u64]) {
     let request = request(attempt);
     let fast = request.is_fast();
+    // Most classes ask for cpu and memory alone: the kernel has judged all but wide lanes then.
+    let asks_other = attempt.class.class.amounts.spec[EPHEMERAL] != 0
+        || attempt.class.scalars().next().is_some();
     let blocks = attempt.cluster.blocks.iter().zip(short);
     for (first, (block, short)) in (0..).step_by(64).zip(blocks) {
         *short = !block.slots;
@@ -33,7 +36,8 @@ pub(crate) fn filter_all(attempt: Attempt<'_>, short: &mut [u64]) {
             *short |= word::exceeding(block, &request) & !block.wide;
         }
         let slow = if fast { block.wide } else { u64::MAX };
-        for lane in lanes(block.present & !*short) {
+        let judged = if asks_other { u64::MAX } else { slow };
+        for lane in lanes(block.present & judged & !*short) {
             let lacks = slow & 1 << lane != 0 && lacks_main(attempt, block, lane)
                 || lacks_other(attempt, block, first | lane);
             *short |= u64::from(lacks) << lane;

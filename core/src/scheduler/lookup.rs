@@ -106,16 +106,13 @@ impl Scheduler {
             decision.outcome,
             Outcome::Scheduled(_) | Outcome::Unschedulable
         );
-        let list = is_whole.then_some(&self.scratch.list);
+        let list: &[u32] = if is_whole { &self.scratch.list } else { &[] };
         let is_scored = decision.is_scored();
-        list.into_iter()
-            .flatten()
-            .enumerate()
-            .map(move |(at, row)| {
-                let total = self.scratch.totals.get(at);
-                let total = total.copied().filter(|_| is_scored);
-                (NodeId(*row), total.unwrap_or(0))
-            })
+        list.iter().enumerate().map(move |(at, row)| {
+            let total = self.scratch.totals.get(at);
+            let total = total.copied().filter(|_| is_scored);
+            (NodeId(*row), total.unwrap_or(0))
+        })
     }
 
     /// Whether a namespace's object is there.
