@@ -240,7 +240,8 @@ impl Scheduler {
     /// Attempts until no pod can be tried, as `berth simulate` makes them: time passes until nothing
     /// is left that could wake a pod. With wait=False no time passes but the attempts' own, and pods
     /// that back off stay for a later call; with `until` it passes up to that many virtual seconds, and
-    /// pods are tried whenever it wakes them.
+    /// pods are tried whenever it wakes them; after 262,144 attempts of that kind it returns earlier, with
+    /// `now` before `until`.
     ///
     /// Returns every attempt in its order; a pod that was woken by others' changes has several, of
     /// which the last counts.

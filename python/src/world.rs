@@ -25,6 +25,8 @@ pub const START: u64 = 946_684_800_000_000_000;
 const MILLISECOND: u64 = 1_000_000;
 /// Attempts that are remembered; the oldest go. Some 60 MB at a kilobyte each.
 pub const ATTEMPTS_MAX: usize = 1 << 16;
+/// Attempts that time wakes pods for in one call: a pod that fits nowhere is tried for ever.
+const WOKEN_MAX: usize = 1 << 18;
 
 /// What follows a decision of the loop by itself.
 #[derive(Clone, Copy, Debug)]
@@ -224,15 +226,19 @@ impl World {
     }
 
     /// Attempts until no pod is ready, as often as time wakes some until it is `end`, in nanoseconds
-    /// since [`START`].
+    /// since [`START`]; or until [`WOKEN_MAX`] of them were made, and the clock stays there.
     pub fn schedule_until(
         &mut self,
         end: u64,
         customs: Customs,
     ) -> Result<Vec<Arc<Attempt>>, Failure> {
         let mut attempts = self.schedule_all(false, customs)?;
+        let most = attempts.len().saturating_add(WOKEN_MAX);
         let end = START.saturating_add(end);
         while let Some(next) = self.next_event().filter(|next| *next <= end) {
+            if attempts.len() >= most {
+                return Ok(attempts);
+            }
             self.pass_to(next);
             attempts.extend(self.schedule_all(false, customs)?);
         }

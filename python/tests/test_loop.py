@@ -228,6 +228,14 @@ def test_questions_grow_tables_too():
     assert scheduler.state_hash() == before
 
 
+def test_time_that_would_never_end_is_passed_in_parts():
+    scheduler = small()
+    scheduler.load([pod("never", "99")])
+    decisions = scheduler.schedule_all(until=1 << 32, detail="none")
+    assert len(decisions) == (1 << 18) + 1
+    assert decisions[-1].seconds <= scheduler.now < 1 << 32
+
+
 def test_threads_place_each_pod_once():
     scheduler = small()
     scheduler.load([pod(f"p{n}", "10m") for n in range(200)])
