@@ -56,12 +56,17 @@ func (m *mirror) follow(nodes []fwk.NodeInfo) error {
 	if err := m.followObjects(); err != nil {
 		return err
 	}
-	there := make(map[string]bool, len(nodes))
 	for _, info := range nodes {
-		there[info.Node().Name] = true
 		if err := m.followNode(info); err != nil {
 			return err
 		}
+	}
+	if len(m.nodes) == len(nodes) {
+		return nil
+	}
+	there := make(map[string]bool, len(nodes))
+	for _, info := range nodes {
+		there[info.Node().Name] = true
 	}
 	for name, seen := range m.nodes {
 		if there[name] {

@@ -81,8 +81,9 @@ const stateKey fwk.StateKey = Name
 // cycle is what PreFilter found: it is read by Filter and Score of all nodes at a time.
 type cycle struct {
 	evaluation berth.Evaluation
-	record     *berth.Record
-	ids        map[string]berth.NodeID
+	// Of pods that fit nowhere, or could not be judged; else nobody reads its reasons.
+	record *berth.Record
+	ids    map[string]berth.NodeID
 }
 
 // Clone is the same: nothing in it changes any more.
@@ -106,9 +107,9 @@ func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 	default:
 		return nil, fwk.AsStatus(fmt.Errorf("%s: %s", found.evaluation.Outcome, found.record.Error))
 	}
-	if found.record.Message != "" && len(found.record.Rejected) == 0 {
+	if record := found.record; record != nil && record.Message != "" && len(record.Rejected) == 0 {
 		// The pod's own terms leave no node: no node was asked.
-		_, reason, _ := strings.Cut(found.record.Message, ": ")
+		_, reason, _ := strings.Cut(record.Message, ": ")
 		reason = strings.TrimSuffix(reason, ".")
 		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reason)
 	}
@@ -133,7 +134,9 @@ func (p *Plugin) evaluate(pod *v1.Pod) (*cycle, error) {
 	if err := p.scheduler.Evaluate(berth.PodID(id), &found.evaluation); err != nil {
 		return nil, err
 	}
-	found.record, err = p.scheduler.Explain(berth.PodID(id))
+	if found.evaluation.Outcome != berth.Scheduled {
+		found.record, err = p.scheduler.Explain(berth.PodID(id))
+	}
 	return found, err
 }
 
@@ -148,7 +151,7 @@ func read(state fwk.CycleState) (*cycle, error) {
 	return data.(*cycle), nil
 }
 
-// Filter answers from the bits, with the reasons of the record.
+// Filter answers from the bits, with the reasons of the record where no node fits.
 func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	found, err := read(state)
 	if err != nil {
@@ -162,12 +165,13 @@ func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, node
 	case found.evaluation.Feasible.Has(id):
 		return nil
 	}
-	// The first is the plugin of Berth that refused it.
-	refusal := found.record.Rejected[name]
-	if len(refusal) < 2 {
-		return fwk.NewStatus(fwk.Unschedulable, "node(s) were refused by "+Name)
+	if found.record != nil {
+		// The first is the plugin of Berth that refused it.
+		if refusal := found.record.Rejected[name]; len(refusal) > 1 {
+			return fwk.NewStatus(fwk.Unschedulable, refusal[1:]...)
+		}
 	}
-	return fwk.NewStatus(fwk.Unschedulable, refusal[1:]...)
+	return fwk.NewStatus(fwk.Unschedulable, "node(s) were refused by "+Name)
 }
 
 // Score answers from the array: the sum over Berth's plugins.
