@@ -85,8 +85,9 @@ impl VolumeKind {
     }
 }
 
-/// Words of a use at most, on the average.
-const WORDS_PER_USE: u64 = 8;
+/// Words of a use at most, on the average: a block of 8, and as blocks do not merge, what smaller ones
+/// leave behind, so that room does not depend on what was there before.
+const WORDS_PER_USE: u64 = 12;
 /// Words of what is assumed of an object.
 const WORDS_PER_BINDING: u64 = 4;
 

@@ -80,12 +80,31 @@ func (own *volumes) onVolume(action clienttesting.Action) (bool, runtime.Object,
 		return true, nil, fmt.Errorf("claim of volume %s: %w", volume.Name, err)
 	}
 	claim := object.(*v1.PersistentVolumeClaim).DeepCopy()
+	if claim.Spec.VolumeName != "" {
+		// The pod names it twice: it has its volume, and this one is kept for it in vain.
+		own.version++
+		volume.ResourceVersion = strconv.Itoa(own.version)
+		own.told = append(own.told, boundClaim{ref.Namespace + "/" + ref.Name, volume.Name, false})
+		return true, volume, own.volumes.Add(volume)
+	}
 	return true, volume, own.join(volume, claim, false)
 }
 
 // onClaim is told that a volume is to be provisioned for a claim on a node.
 func (own *volumes) onClaim(action clienttesting.Action) (bool, runtime.Object, error) {
 	claim := action.(clienttesting.UpdateAction).GetObject().(*v1.PersistentVolumeClaim).DeepCopy()
+	key := claim.Namespace + "/" + claim.Name
+	if there, exists, err := own.claims.GetByKey(key); err == nil && exists {
+		if bound := there.(*v1.PersistentVolumeClaim).DeepCopy(); bound.Spec.VolumeName != "" {
+			// The pod names it twice: it was bound for the first time, and gets its node for the second.
+			metav1.SetMetaDataAnnotation(&bound.ObjectMeta, storagehelpers.AnnSelectedNode,
+				claim.Annotations[storagehelpers.AnnSelectedNode])
+			own.version++
+			bound.ResourceVersion = strconv.Itoa(own.version)
+			own.told = append(own.told, boundClaim{key, bound.Spec.VolumeName, true})
+			return true, bound, own.claims.Add(bound)
+		}
+	}
 	class, exists, err := own.classes.GetByKey(storagehelpers.GetPersistentVolumeClaimClass(claim))
 	if err != nil || !exists {
 		return true, nil, fmt.Errorf("class of claim %s: %w", claim.Name, err)

@@ -144,8 +144,19 @@ impl Scheduler {
         volume: Word,
         node: Word,
     ) -> Result<(), ApplyError> {
-        if self.claim(claim).is_none_or(|claim| claim.is_bound()) {
+        let Some(view) = self.claim(claim) else {
             return Ok(());
+        };
+        if view.is_bound() {
+            // A pod may name a claim twice. What was promised the second time is written all the same, and
+            // changes nothing of the claim.
+            let own = view.volume;
+            return match volume {
+                0 if view.selected_node() == Some(node) => Ok(()),
+                0 => self.bind_both(claim, own, node),
+                _ if volume == own => Ok(()),
+                _ => self.bind_half(VolumeKind::Volume, claim, volume, 0),
+            };
         }
         if volume != 0 {
             return self.bind_both(claim, volume, 0);
@@ -157,29 +168,38 @@ impl Scheduler {
 
     /// Writes a claim's name into a volume, then the volume's into the claim.
     fn bind_both(&mut self, claim: ClaimKey, volume: Word, node: Word) -> Result<(), ApplyError> {
+        self.bind_half(VolumeKind::Volume, claim, volume, node)?;
+        self.bind_half(VolumeKind::Claim, claim, volume, node)
+    }
+
+    /// One of the two; nothing if the volume is not there.
+    fn bind_half(
+        &mut self,
+        kind: VolumeKind,
+        claim: ClaimKey,
+        volume: Word,
+        node: Word,
+    ) -> Result<(), ApplyError> {
         if self.cluster.volumes.find_volume(volume).is_none() {
             return Ok(());
         }
-        let [namespace, name] = claim;
-        for (kind, namespace, name) in [
-            (VolumeKind::Volume, 0, volume),
-            (VolumeKind::Claim, namespace, name),
-        ] {
-            self.queue.check_room(VolumeSide::WORDS)?;
-            let cluster = &mut self.cluster;
-            let (volumes, writer) = (&mut cluster.volumes, &mut cluster.writer);
-            let texts = &mut cluster.texts;
-            match kind {
-                VolumeKind::Volume => volumes.bind_volume(volume, claim, writer, texts)?,
-                _ => volumes.bind_claim(claim, volume, node, writer, texts)?,
-            }
-            let side = VolumeSide {
-                namespace,
-                name,
-                changes: 0,
-            };
-            self.tell_volume(Change::Modified, kind, side);
-        }
+        self.queue.check_room(VolumeSide::WORDS)?;
+        let cluster = &mut self.cluster;
+        let (volumes, writer) = (&mut cluster.volumes, &mut cluster.writer);
+        let texts = &mut cluster.texts;
+        let [namespace, name] = if kind == VolumeKind::Volume {
+            volumes.bind_volume(volume, claim, writer, texts)?;
+            [0, volume]
+        } else {
+            volumes.bind_claim(claim, volume, node, writer, texts)?;
+            claim
+        };
+        let side = VolumeSide {
+            namespace,
+            name,
+            changes: 0,
+        };
+        self.tell_volume(Change::Modified, kind, side);
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! written once more with what changes in them.
 
 use super::record::{self, Written};
+use super::referring::reference;
 use super::{VolumeKind, Volumes};
 use crate::capacity::CapacityExceeded;
 use crate::cluster::object_table::Key;
@@ -51,15 +52,18 @@ impl Volumes {
         texts: &mut Texts,
         write: impl FnOnce(&mut Writer, &mut Texts, &[Word]) -> Written,
     ) -> Result<(), CapacityExceeded> {
-        let Some(words) = self.table.get(key) else {
+        let Some(place) = self.table.find(key) else {
             return Ok(());
         };
+        let words = self.table.at(place);
+        let before = reference(key, words);
         if let Err(full) = write(writer, texts, words) {
             writer.clear(texts);
             return Err(full);
         }
         let was_open = self.is_open_claim(key);
         self.table.set_at(key, writer, texts)?;
+        self.refer(before, reference(key, self.table.at(place)), place, texts);
         self.assumed.remove(key, texts);
         self.count_open(was_open, false);
         Ok(())

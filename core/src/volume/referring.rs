@@ -91,23 +91,39 @@ pub(super) fn reference([kind, ..]: Key, words: &[Word]) -> Option<Reference> {
 }
 
 impl Volumes {
+    /// Places of the objects that have a reference, in no particular order.
+    fn places(&self, own: Reference) -> impl Iterator<Item = u32> {
+        debug_assert!(self.has_all(own), "{own:?} is out of date");
+        self.referring.places(own)
+    }
+
+    /// Whether the places are those that a look at every object finds.
+    fn has_all(&self, own: Reference) -> bool {
+        let [kind, ..] = own;
+        let all = self.table.of_kind(kind);
+        let found =
+            all.filter(|(place, words)| reference(self.table.key(*place), words) == Some(own));
+        let is_there = |place: u32| {
+            let (key, words) = (self.table.key(place), self.table.at(place));
+            reference(key, words) == Some(own)
+        };
+        let mut places = self.referring.places(own);
+        found.count() == self.referring.places(own).count() && places.all(is_there)
+    }
+
     /// Volumes without a claim of their own, and those of a claim, by their places.
     pub(crate) fn volumes_for(
         &self,
         claim: Option<[Word; 2]>,
     ) -> impl Iterator<Item = (u32, VolumeView<'_>)> {
         let [namespace, name] = claim.unwrap_or_default();
-        let places = self
-            .referring
-            .places([VolumeKind::Volume as Word, namespace, name]);
+        let places = self.places([VolumeKind::Volume as Word, namespace, name]);
         places.filter_map(|place| Some((place, self.volume_at(place)?)))
     }
 
     /// Capacity objects of a class, by their places.
     pub(crate) fn capacities(&self, class: Word) -> impl Iterator<Item = (u32, CapacityView<'_>)> {
-        let places = self
-            .referring
-            .places([VolumeKind::Capacity as Word, class, 0]);
+        let places = self.places([VolumeKind::Capacity as Word, class, 0]);
         places.filter_map(|place| Some((place, CapacityView::read(self.table.at(place))?)))
     }
 
@@ -120,9 +136,7 @@ impl Volumes {
 
     /// Attacher and volume of the attachments that name a node.
     pub(crate) fn attachments(&self, node: Word) -> impl Iterator<Item = [Word; 2]> {
-        let places = self
-            .referring
-            .places([VolumeKind::Attachment as Word, node, 0]);
+        let places = self.places([VolumeKind::Attachment as Word, node, 0]);
         let read = places.filter_map(|place| storage::read_attachment(self.table.at(place)));
         read.map(|[attacher, _, volume]| [attacher, volume])
     }

@@ -13,7 +13,7 @@ use crate::{Cluster, NodeState, Refusal};
 use berth_core::BoundClaim;
 use berth_core::object::{
     BIND_COMPLETED, MIGRATED_PLUGINS, NodeSelector, PersistentVolume, PersistentVolumeClaim, Pod,
-    ResourceList, StorageClass, TopologySelectorTerm,
+    ResourceList, SELECTED_NODE, StorageClass, TopologySelectorTerm,
 };
 use berth_core::quantity::Quantity;
 use std::collections::{BTreeMap, BTreeSet};
@@ -387,11 +387,22 @@ impl Cluster {
             let Some(mut claim) = self.storage.claims.get(&key).cloned() else {
                 continue;
             };
+            // A claim that the pod names twice keeps its first volume.
+            let is_bound = !claim.spec.volume_name.is_empty();
             let volume = match &own.volume {
                 Some(volume) => self.storage.volume(volume).cloned().map(|mut volume| {
-                    bind::bind(&mut volume, &mut claim);
+                    let mut second = claim.clone();
+                    bind::bind(&mut volume, &mut second);
+                    if !is_bound {
+                        claim = second;
+                    }
                     volume
                 }),
+                None if is_bound => {
+                    let annotations = &mut claim.metadata.annotations;
+                    annotations.insert(SELECTED_NODE.to_owned(), node.to_owned());
+                    None
+                }
                 None => self.storage.class(claim.class()).map(|class| {
                     let mut nodes = self.nodes.iter();
                     let state = nodes.find(|state| state.name() == node);
