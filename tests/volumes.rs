@@ -143,6 +143,43 @@ fn the_smallest_volume_that_fits_is_taken_and_the_rest_is_provisioned() {
     assert_eq!(actions(&replay, id), ["small to y", "large to x", "z on a"]);
 }
 
+/// Each promise is carried out, and the claim keeps what it got first.
+#[test]
+fn a_claim_that_a_pod_names_twice_is_bound_to_its_end() {
+    let free = |name| ("PersistentVolume", volume(name, json!({})));
+    let wanted = ("PersistentVolumeClaim", claim("x", json!({})));
+    for (volumes, told) in [
+        (vec![free("a"), free("b")], ["a to x", "b to x"]),
+        (vec![free("a")], ["a to x", "x on a"]),
+    ] {
+        let mut replay = cluster(&[&volumes[..], std::slice::from_ref(&wanted)].concat());
+        let (id, _) = place(&mut replay, &using(pod("p", json!({})), &["x", "x"]));
+        assert_eq!(actions(&replay, id), told);
+        replay.bind_volumes(id);
+        assert_eq!(replay.scheduler.volumes_bound(id, 0), VolumesBound::Yes);
+        let bound = replay.scheduler.volumes_of(id).next().expect("a claim");
+        assert_eq!(bound.volume.as_deref(), Some("a"));
+    }
+}
+
+/// What was bound for a pod and then goes takes no other object's place among the free volumes.
+#[test]
+fn a_volume_that_was_bound_and_goes_is_no_choice_any_more() {
+    let free = |name| ("PersistentVolume", volume(name, json!({})));
+    let claims = ["x", "y", "z"].map(|name| ("PersistentVolumeClaim", claim(name, json!({}))));
+    let mut replay = cluster(&[&[free("a"), free("b")][..], &claims[..]].concat());
+    let (id, _) = place(&mut replay, &using(pod("p", json!({})), &["x"]));
+    replay.bind_volumes(id);
+    let gone = object("PersistentVolume", &volume("a", json!({})));
+    replay.apply(Change::Deleted, &gone);
+    replay.apply(
+        Change::Added,
+        &object("PersistentVolumeClaim", &claim("w", json!({}))),
+    );
+    let (id, _) = place(&mut replay, &using(pod("q", json!({})), &["y", "z"]));
+    assert_eq!(actions(&replay, id), ["b to y", "z on a"]);
+}
+
 #[test]
 fn a_pod_with_too_many_unbound_claims_is_an_error() {
     let names: Vec<String> = (0..129).map(|at| format!("c{at}")).collect();
