@@ -128,15 +128,7 @@ async fn turn(plane: &ControlPlane, api: &Api, which: usize, count: usize) -> Tu
     let mut turn = Turn::default();
     let begin = Instant::now();
     let mut scheduler = start(plane, which);
-    let admin = plane.user("admin", &["system:masters"]);
-    let pages = Api::at_port(&admin, scheduler.port).await;
-    until("the scheduler has synced", async || {
-        if let Some(status) = scheduler.process.exit_status() {
-            panic!("ended by itself, {status}: {}", scheduler.process.log());
-        }
-        pages.text("/readyz").await.ok()
-    })
-    .await;
+    plane.synced(&mut scheduler).await;
     turn.start = begin.elapsed();
     turn.start_processor = scheduler.process.processor_time();
     let begin = Instant::now();

@@ -167,18 +167,12 @@ async fn lived(load: Load, start: impl Fn(&ControlPlane, Value) -> Scheduler) ->
         "leaderElection": {"leaderElect": false},
     });
     let mut scheduler = start(&plane, config);
-    let admin = plane.user("admin", &["system:masters"]);
-    let pages = Api::at_port(&admin, scheduler.port).await;
+    let pages = plane.synced(&mut scheduler).await;
     let ended = |scheduler: &mut Scheduler| {
         if let Some(status) = scheduler.process.exit_status() {
             panic!("ended by itself, {status}: {}", scheduler.process.log());
         }
     };
-    until("the scheduler has synced", async || {
-        ended(&mut scheduler);
-        pages.text("/readyz").await.ok()
-    })
-    .await;
     load.create_nodes_in_order(&api).await;
     for index in 0..load.pods {
         let name = load.create_pod(&api, index).await;

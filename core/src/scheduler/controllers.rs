@@ -148,8 +148,8 @@ impl Scheduler {
             return Ok(());
         };
         if view.is_bound() {
-            // A pod may name a claim twice. What was promised the second time is written all the same, and
-            // changes nothing of the claim.
+            // A pod may name a claim twice. What was promised the second time is written all the same;
+            // the claim keeps its volume.
             let own = view.volume;
             return match volume {
                 0 if view.selected_node() == Some(node) => Ok(()),

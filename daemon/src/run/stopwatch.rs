@@ -28,7 +28,7 @@ pub struct Stopwatch {
     attempts: u64,
     /// Nodes that a plugin looked at, by profile, since the last [`Points::flush`]; one where a plugin is
     /// asked about the pod alone.
-    looked: BTreeMap<(String, Point, Plugin), u64>,
+    looked: BTreeMap<String, BTreeMap<(Point, Plugin), u64>>,
 }
 
 impl Hooks for Stopwatch {
@@ -38,7 +38,6 @@ impl Hooks for Stopwatch {
 }
 
 /// The metrics.
-#[derive(Clone)]
 pub struct Points {
     durations: Family<Labels, Histogram>,
     plugins: Family<Labels, Histogram>,
@@ -84,6 +83,10 @@ impl Points {
         let end = Instant::now();
         let is_sampled = watch.attempts.is_multiple_of(SAMPLE);
         watch.attempts += 1;
+        if !watch.looked.contains_key(profile) {
+            watch.looked.insert(profile.to_owned(), BTreeMap::new());
+        }
+        let mut all_looked = watch.looked.get_mut(profile);
         let last = watch.marks.last().map(|(point, ..)| *point);
         let (mut point_end, mut plugin_end) = (end, end);
         for (point, plugin, begin) in watch.marks.drain(..).rev() {
@@ -101,9 +104,10 @@ impl Points {
                 Point::PostFilter => 0,
                 _ => 1,
             };
-            if looked > 0 {
-                let key = (profile.to_owned(), point, plugin);
-                *watch.looked.entry(key).or_default() += u64::from(looked);
+            if looked > 0
+                && let Some(all) = &mut all_looked
+            {
+                *all.entry((point, plugin)).or_default() += u64::from(looked);
             }
             if is_sampled {
                 let labels = [
@@ -127,13 +131,15 @@ impl Points {
 
     /// Shows what was counted.
     pub fn flush(&self, watch: &mut Stopwatch) {
-        for ((profile, point, plugin), looked) in std::mem::take(&mut watch.looked) {
-            let labels = [
-                ("plugin", plugin.name().to_owned()),
-                ("extension_point", point.name().to_owned()),
-                ("profile", profile),
-            ];
-            self.looked.get_or_create(&labels).inc_by(looked);
+        for (profile, all) in std::mem::take(&mut watch.looked) {
+            for ((point, plugin), looked) in all {
+                let labels = [
+                    ("plugin", plugin.name().to_owned()),
+                    ("extension_point", point.name().to_owned()),
+                    ("profile", profile.clone()),
+                ];
+                self.looked.get_or_create(&labels).inc_by(looked);
+            }
         }
     }
 

@@ -116,6 +116,20 @@ impl ControlPlane {
         audit::read(&self.folder.path().join("audit.log"))
     }
 
+    /// Waits until a scheduler says that it is ready; its pages, as an administrator.
+    pub async fn synced(&self, scheduler: &mut Scheduler) -> Api {
+        let admin = self.user("admin", &["system:masters"]);
+        let pages = Api::at_port(&admin, scheduler.port).await;
+        until("the scheduler has synced", async || {
+            if let Some(status) = scheduler.process.exit_status() {
+                panic!("ended by itself, {status}: {}", scheduler.process.log());
+            }
+            pages.text("/readyz").await.ok()
+        })
+        .await;
+        pages
+    }
+
     /// Starts upstream's kube-scheduler with a KubeSchedulerConfiguration, which needs no
     /// apiVersion, kind and clientConnection.
     pub fn start_kube_scheduler(&self, name: &str, config: Value) -> Scheduler {
