@@ -125,8 +125,10 @@ def test_tables_that_grow_on_the_way_change_nothing():
 @pytest.mark.skipif(COMMAND is None, reason="run by `cargo test --test python`")
 def test_attempts_are_those_of_the_command(tmp_path):
     seed, draw = seeded()
-    attempts, again, victims, volumes = 0, 0, 0, 0
-    for case in range(40):
+    attempts, again, victims, volumes, case = 0, 0, 0, 0, 0
+    # No number of clusters holds enough of each for every seed; the bound is for a kind that ended.
+    while case < 40 or (min(again, victims, volumes) <= 50 and case < 1000):
+        case += 1
         objects = cluster(draw)
         file = tmp_path / f"{case}.json"
         file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))

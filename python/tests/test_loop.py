@@ -265,7 +265,7 @@ def test_other_threads_go_on_during_a_long_call():
         # Gives the interpreter away and takes it again.
         thread.join(timeout=0.001)
         turns += 1
-    assert turns > 20
+    assert turns > 2
     assert (scheduler.pods["state"] == "bound").all()
 
 
