@@ -94,7 +94,7 @@ func (m *mirror) followNode(info fwk.NodeInfo) error {
 		seen = &mirrored{pods: map[types.UID]*v1.Pod{}}
 	}
 	if seen.node != node {
-		id, err := m.apply(seen.node == nil, node, "v1", "Node")
+		id, err := m.apply(seen.node == nil, asCached(info), "v1", "Node")
 		if err != nil {
 			return err
 		}
@@ -123,6 +123,24 @@ func (m *mirror) followNode(info fwk.NodeInfo) error {
 	return nil
 }
 
+// asCached is a node whose images have the sizes that the framework's cache knows: of nodes that differ
+// on an image's size, the first that had it counts.
+func asCached(info fwk.NodeInfo) *v1.Node {
+	node := *info.Node()
+	node.Status.Images = nil
+	for _, image := range info.Node().Status.Images {
+		for _, name := range image.Names {
+			size := image.SizeBytes
+			if state := info.GetImageStates()[name]; state != nil {
+				size = state.Size
+			}
+			one := v1.ContainerImage{Names: []string{name}, SizeBytes: size}
+			node.Status.Images = append(node.Status.Images, one)
+		}
+	}
+	return &node
+}
+
 // removePods takes those pods out that were on a node and are not among those that stay, unless they
 // have been seen on another one since.
 func (m *mirror) removePods(node string, pods, stay map[types.UID]*v1.Pod) error {
@@ -142,9 +160,10 @@ func (m *mirror) removePods(node string, pods, stay map[types.UID]*v1.Pod) error
 	return nil
 }
 
-// followObjects takes in what spreading and affinity read beside nodes and pods.
+// followObjects takes in what spreading, affinity and volumes read beside nodes and pods.
 func (m *mirror) followObjects() error {
 	core, apps := m.informers.Core().V1(), m.informers.Apps().V1()
+	storage := m.informers.Storage().V1()
 	there := map[string]bool{}
 	err := errors.Join(
 		followKind(m, there, core.Namespaces().Lister().List, "v1", "Namespace"),
@@ -152,6 +171,15 @@ func (m *mirror) followObjects() error {
 		followKind(m, there, core.ReplicationControllers().Lister().List, "v1", "ReplicationController"),
 		followKind(m, there, apps.ReplicaSets().Lister().List, "apps/v1", "ReplicaSet"),
 		followKind(m, there, apps.StatefulSets().Lister().List, "apps/v1", "StatefulSet"),
+		followKind(m, there, core.PersistentVolumes().Lister().List, "v1", "PersistentVolume"),
+		followKind(m, there, core.PersistentVolumeClaims().Lister().List, "v1", "PersistentVolumeClaim"),
+		followKind(m, there, storage.StorageClasses().Lister().List, "storage.k8s.io/v1", "StorageClass"),
+		followKind(m, there, storage.CSINodes().Lister().List, "storage.k8s.io/v1", "CSINode"),
+		followKind(m, there, storage.CSIDrivers().Lister().List, "storage.k8s.io/v1", "CSIDriver"),
+		followKind(m, there, storage.CSIStorageCapacities().Lister().List, "storage.k8s.io/v1",
+			"CSIStorageCapacity"),
+		followKind(m, there, storage.VolumeAttachments().Lister().List, "storage.k8s.io/v1",
+			"VolumeAttachment"),
 	)
 	if err != nil {
 		return err

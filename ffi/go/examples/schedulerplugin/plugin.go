@@ -14,6 +14,9 @@
 //	    bind: {enabled: [{name: DefaultBinder}]}
 //
 // Its args may have a KubeSchedulerConfiguration for Berth's own plugins, under config.
+//
+// Berth judges volumes too, and writes nothing. Where pods have claims that are bound when they are placed,
+// VolumeBinding is to be enabled after Berth at preFilter and filter, and at reserve and preBind.
 package main
 
 import (

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -40,11 +42,19 @@ type scenario struct {
 }
 
 type verdict struct {
-	Pod      string   `json:"pod"`
-	Chosen   string   `json:"chosen"`
-	Ties     []string `json:"ties"`
-	Feasible int      `json:"feasible"`
-	Message  string   `json:"message"`
+	Pod string `json:"pod"`
+	// It stands in for one that API servers refuse, and is put where that was, unasked.
+	Placed bool     `json:"placed"`
+	Chosen string   `json:"chosen"`
+	Ties   []string `json:"ties"`
+	// What the nodes that tie have, where there are so many that they were not recorded.
+	Best     *int64 `json:"best"`
+	Feasible int    `json:"feasible"`
+	Message  string `json:"message"`
+	// What was bound for it.
+	Volumes []boundClaim `json:"volumes"`
+	// What Berth gave the chosen node.
+	total int64
 }
 
 const configuration = `{
@@ -107,6 +117,29 @@ type objects struct {
 	waiting map[string]*v1.Pod
 }
 
+// profiles are the names that pods may ask for.
+func (s *scenario) profiles(t *testing.T) []string {
+	if len(s.Config) == 0 || string(s.Config) == "null" {
+		return nil
+	}
+	var config struct {
+		Profiles []struct {
+			SchedulerName string `json:"schedulerName"`
+		} `json:"profiles"`
+	}
+	decode(t, s.Config, &config)
+	var names []string
+	for _, profile := range config.Profiles {
+		names = append(names, cmp.Or(profile.SchedulerName, v1.DefaultSchedulerName))
+	}
+	return names
+}
+
+func (o *objects) node(name string) *v1.Node {
+	at := slices.IndexFunc(o.nodes, func(node *v1.Node) bool { return node.Name == name })
+	return o.nodes[at]
+}
+
 func run(t *testing.T, s *scenario) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -114,8 +147,10 @@ func run(t *testing.T, s *scenario) int {
 	factory := scheduler.NewInformerFactory(client, 0, nil)
 	// The informers are not started: their stores are all that is read.
 	given := fill(t, factory, s.Items)
+	stores := storesOf(factory)
 
-	sched, snapshot := frameworkOf(ctx, t, client, factory, configuration, Args{Config: s.Config})
+	sched, snapshot := frameworkOf(ctx, t, client, factory, configuration, Args{Config: s.Config},
+		s.profiles(t)...)
 	defer sched.Profiles.Close()
 	logger := klog.FromContext(ctx)
 	for _, node := range given.nodes {
@@ -129,30 +164,34 @@ func run(t *testing.T, s *scenario) int {
 	equal := 0
 	for _, expected := range s.Verdicts {
 		pod := given.waiting[expected.Pod]
-		if err := sched.Cache.UpdateSnapshot(logger, snapshot); err != nil {
-			t.Fatal(err)
+		if !expected.Placed {
+			if err := sched.Cache.UpdateSnapshot(logger, snapshot); err != nil {
+				t.Fatal(err)
+			}
+			told := decide(ctx, t, sched, pod)
+			if !told.equals(&expected) {
+				t.Errorf("%s %s: %+v, by its own plugins %+v", s.Name, expected.Pod, told, expected)
+				return equal
+			}
+			equal++
 		}
-		told := decide(ctx, t, sched, pod)
-		if !told.equals(&expected) {
-			t.Errorf("%s %s: %+v, by its own plugins %+v", s.Name, expected.Pod, told, expected)
-			return equal
-		}
-		equal++
 		if expected.Chosen != "" {
 			placed := pod.DeepCopy()
 			placed.Spec.NodeName = expected.Chosen
 			if err := sched.Cache.AddPod(logger, placed); err != nil {
 				t.Fatal(err)
 			}
+			stores.bind(t, expected.Volumes, given.node(expected.Chosen))
 		}
 	}
 	return equal
 }
 
-// frameworkOf is kube-scheduler's, whose informers are not started: what it knows is what it is told.
+// frameworkOf is kube-scheduler's, whose informers are not started: what it knows is what it is told. The
+// configuration's one profile is there under each name, if any are given.
 func frameworkOf(ctx context.Context, t testing.TB, client kubernetes.Interface,
 	factory informers.SharedInformerFactory, configuration string,
-	args Args) (*scheduler.Scheduler, *internalcache.Snapshot) {
+	args Args, names ...string) (*scheduler.Scheduler, *internalcache.Snapshot) {
 	object, _, err := scheme.Codecs.UniversalDecoder().Decode([]byte(configuration), nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -165,6 +204,13 @@ func frameworkOf(ctx context.Context, t testing.TB, client kubernetes.Interface,
 	cfg.Profiles[0].PluginConfig = append(cfg.Profiles[0].PluginConfig, config.PluginConfig{
 		Name: Name, Args: &runtime.Unknown{Raw: raw, ContentType: runtime.ContentTypeJSON},
 	})
+	for _, name := range names {
+		cfg.Profiles = append(cfg.Profiles, *cfg.Profiles[0].DeepCopy())
+		cfg.Profiles[len(cfg.Profiles)-1].SchedulerName = name
+	}
+	if len(names) > 0 {
+		cfg.Profiles = cfg.Profiles[1:]
+	}
 	snapshot := internalcache.NewEmptySnapshot()
 	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
 	sched, err := scheduler.New(ctx, client, factory, nil,
@@ -191,8 +237,12 @@ func decide(ctx context.Context, t testing.TB, sched *scheduler.Scheduler, pod *
 	}
 	profile := sched.Profiles[pod.Spec.SchedulerName]
 	queued := &framework.QueuedPodInfo{PodInfo: info}
-	result, err := sched.SchedulePod(ctx, profile, framework.NewCycleState(), queued)
+	state := framework.NewCycleState()
+	result, err := sched.SchedulePod(ctx, profile, state, queued)
 	told := verdict{Chosen: result.SuggestedHost, Feasible: result.FeasibleNodes}
+	if found, err := read(state); err == nil && told.Chosen != "" {
+		told.total = found.evaluation.Scores[found.ids[told.Chosen]]
+	}
 	var fit *framework.FitError
 	switch {
 	case errors.As(err, &fit):
@@ -205,13 +255,14 @@ func decide(ctx context.Context, t testing.TB, sched *scheduler.Scheduler, pod *
 
 func (told *verdict) equals(expected *verdict) bool {
 	// Of nodes that tie, the framework takes one by its heap.
-	isChosen := told.Chosen == expected.Chosen || slices.Contains(expected.Ties, told.Chosen)
+	isChosen := told.Chosen == expected.Chosen || slices.Contains(expected.Ties, told.Chosen) ||
+		expected.Best != nil && told.total == *expected.Best
 	return isChosen && told.Feasible == expected.Feasible && told.Message == expected.Message
 }
 
 func fill(t *testing.T, factory informers.SharedInformerFactory, items []json.RawMessage) objects {
 	given := objects{waiting: map[string]*v1.Pod{}}
-	core, apps := factory.Core().V1(), factory.Apps().V1()
+	core, apps, storage := factory.Core().V1(), factory.Apps().V1(), factory.Storage().V1()
 	for _, item := range items {
 		var head metav1.TypeMeta
 		decode(t, item, &head)
@@ -246,6 +297,24 @@ func fill(t *testing.T, factory informers.SharedInformerFactory, items []json.Ra
 			err = apps.ReplicaSets().Informer().GetIndexer().Add(decoded[appsv1.ReplicaSet](t, item))
 		case "StatefulSet":
 			err = apps.StatefulSets().Informer().GetIndexer().Add(decoded[appsv1.StatefulSet](t, item))
+		case "PersistentVolume":
+			err = core.PersistentVolumes().Informer().GetIndexer().Add(decoded[v1.PersistentVolume](t, item))
+		case "PersistentVolumeClaim":
+			object := decoded[v1.PersistentVolumeClaim](t, item)
+			err = core.PersistentVolumeClaims().Informer().GetIndexer().Add(object)
+		case "StorageClass":
+			object := decoded[storagev1.StorageClass](t, item)
+			err = storage.StorageClasses().Informer().GetIndexer().Add(object)
+		case "CSINode":
+			err = storage.CSINodes().Informer().GetIndexer().Add(decoded[storagev1.CSINode](t, item))
+		case "CSIDriver":
+			err = storage.CSIDrivers().Informer().GetIndexer().Add(decoded[storagev1.CSIDriver](t, item))
+		case "CSIStorageCapacity":
+			object := decoded[storagev1.CSIStorageCapacity](t, item)
+			err = storage.CSIStorageCapacities().Informer().GetIndexer().Add(object)
+		case "VolumeAttachment":
+			object := decoded[storagev1.VolumeAttachment](t, item)
+			err = storage.VolumeAttachments().Informer().GetIndexer().Add(object)
 		default:
 			t.Fatalf("a %s", head.Kind)
 		}
