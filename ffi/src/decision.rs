@@ -180,17 +180,16 @@ pub unsafe extern "C" fn berth_evaluate(
         })?;
         check_room(&bits, "out_bits", rows.div_ceil(64))?;
         check_room(&scores, "out_scores", rows)?;
-        (0..rows).for_each(|row| scores.write(row, 0));
+        scores.write_all((0..rows).map(|row| (row, 0)));
         // The nodes come in the order of the search; the caller's buffer is only written to.
-        state.words.clear();
-        state.words.resize(rows.div_ceil(64), 0);
-        for (node, total) in scheduler.feasible(&decision) {
-            scores.write(node.index(), total);
-            state.words[node.index() / 64] |= 1 << (node.index() % 64);
-        }
-        for (at, word) in state.words.iter().enumerate() {
-            bits.write(at, *word);
-        }
+        let words = &mut state.words;
+        words.clear();
+        words.resize(rows.div_ceil(64), 0);
+        scores.write_all(scheduler.feasible(&decision).map(|(node, total)| {
+            words[node.index() / 64] |= 1 << (node.index() % 64);
+            (node.index(), total)
+        }));
+        bits.write_all(words.iter().copied().enumerate());
         Ok(())
     })
 }

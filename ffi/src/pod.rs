@@ -180,9 +180,7 @@ pub(crate) fn list(
     let ids: Vec<u32> = ids.collect();
     out_count.write(ids.len());
     check_room(buffer, name, ids.len())?;
-    for (place, id) in ids.into_iter().enumerate() {
-        buffer.write(place, id);
-    }
+    buffer.write_all(ids.into_iter().enumerate());
     Ok(())
 }
 

@@ -149,10 +149,20 @@ impl<T: Copy> Buffer<'_, T> {
 
     /// Writes to a place, unless the buffer has not got it.
     pub fn write(&mut self, index: usize, value: T) {
-        if index < self.length() && self.start.is_aligned() {
-            // SAFETY: neither NULL nor unaligned nor out of bounds; `borrow`'s caller promises
-            // that all places are writable.
-            unsafe { self.start.add(index).write(value) }
+        self.write_all(std::iter::once((index, value)));
+    }
+
+    /// Writes to many places, but for those that the buffer has not got.
+    pub fn write_all(&mut self, values: impl Iterator<Item = (usize, T)>) {
+        // Out of the struct, which the compiler must read again after each write if it stays there.
+        let start = self.start;
+        let length = if start.is_aligned() { self.length() } else { 0 };
+        for (index, value) in values {
+            if index < length {
+                // SAFETY: neither NULL nor unaligned nor out of bounds; `borrow`'s caller promises
+                // that all places are writable.
+                unsafe { start.add(index).write(value) }
+            }
         }
     }
 }

@@ -75,9 +75,7 @@ pub unsafe extern "C" fn berth_state_save(
         let bytes = state.intake.save_state();
         out_length.write(bytes.len());
         check_room(&buffer, "buffer", bytes.len())?;
-        for (place, byte) in bytes.into_iter().enumerate() {
-            buffer.write(place, byte);
-        }
+        buffer.write_all(bytes.into_iter().enumerate());
         Ok(())
     })
 }

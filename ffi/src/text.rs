@@ -94,8 +94,7 @@ pub fn write(
             reason,
         ));
     }
-    for (index, byte) in text.bytes().enumerate() {
-        buffer.write(index, byte as c_char);
-    }
+    let bytes = text.bytes().map(|byte| byte as c_char);
+    buffer.write_all(bytes.enumerate());
     Ok(())
 }

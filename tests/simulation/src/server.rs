@@ -153,27 +153,38 @@ impl Server {
         })
     }
 
+    fn get(&self, kind: &'static str, namespace: &str, name: &str) -> Option<&Object> {
+        let id = (kind, namespace.to_owned(), name.to_owned());
+        self.objects.get(&id).map(|own| &own.object)
+    }
+
     /// The volume of this name.
     pub fn volume(&self, name: &str) -> Option<&PersistentVolume> {
-        self.volumes().find(|own| own.metadata.name == name)
+        match self.get("PersistentVolume", "", name)? {
+            Object::PersistentVolume(volume) => Some(volume),
+            _ => None,
+        }
     }
 
     /// The claim of this key.
     pub fn claim(&self, key: &Key) -> Option<&PersistentVolumeClaim> {
-        self.claims().find(|own| {
-            let meta = &own.metadata;
-            (&meta.namespace, &meta.name) == (&key.0, &key.1)
-        })
+        match self.get("PersistentVolumeClaim", &key.0, &key.1)? {
+            Object::PersistentVolumeClaim(claim) => Some(claim),
+            _ => None,
+        }
     }
 
     /// The node of this name.
     pub fn node(&self, name: &str) -> Option<&Node> {
-        self.nodes().find(|own| own.metadata.name == name)
+        match self.get("Node", "", name)? {
+            Object::Node(node) => Some(node),
+            _ => None,
+        }
     }
 
     /// The pod of this key.
     pub fn pod(&self, key: &Key) -> Option<&Pod> {
-        match &self.objects.get(&pod_id(key))?.object {
+        match self.get("Pod", &key.0, &key.1)? {
             Object::Pod(pod) => Some(pod),
             _ => None,
         }
