@@ -249,6 +249,152 @@ async fn watches_that_end_break_or_lie_are_healed() {
     assert_eq!(node, "n2", "an old event means nothing");
 }
 
+/// Nobody is told of what happens in here.
+fn unheard(server: &Server, what: impl FnOnce()) {
+    server.lose_changes(true);
+    what();
+    server.lose_changes(false);
+}
+
+/// Watches of a kind are told that their version is too old; what is asked next is a list.
+fn relist(server: &Server, resource: &str) {
+    let object = json!({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"});
+    server.say_event(resource, "ERROR", &object);
+}
+
+/// The server streams no lists of a kind to the next who asks.
+fn without_streams(server: &Server, resource: &str) {
+    let refusal = Refusal::new(422, "Invalid", "sendInitialEvents: Forbidden");
+    server.order("watch", resource, 1, Fault::Refuse(refusal));
+}
+
+/// B111
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pod_whose_creation_nobody_told_is_found_by_the_next_list() {
+    let server = Server::start().await;
+    server.put("nodes", node("n1", "4"));
+    let daemon = Daemon::start(&server, ALONE);
+    daemon.says("Caches are synced").await;
+    unheard(&server, || {
+        server.put("pods", pod("one", "1"));
+    });
+    // That this one is bound says that the other would have been.
+    server.put("pods", pod("two", "1"));
+    bound(&server, "two").await;
+    assert_eq!(node_of(&server, "one"), None);
+    relist(&server, "pods");
+    assert_eq!(bound(&server, "one").await, "n1");
+}
+
+/// B118
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pod_that_goes_while_it_is_bound_leaves_nothing_behind() {
+    let server = Server::start().await;
+    server.put("nodes", node("n1", "1"));
+    without_streams(&server, "pods");
+    let daemon = Daemon::start(&server, ALONE);
+    daemon.says("Caches are synced").await;
+    let held = server.order("create", "pods/binding", 1, Fault::HoldAnswer);
+    server.put("pods", pod("one", "1"));
+    let before = server.version();
+    server.lose_changes(true);
+    bound(&server, "one").await;
+    server.lose_changes(false);
+    // The list is older than the binding, and the pod is gone before anyone tells of it.
+    server.order("list", "pods", 1, Fault::Stale(before));
+    let listed = server.count("list", "pods");
+    relist(&server, "pods");
+    server
+        .until("pods are listed", |server| {
+            (server.count("list", "pods") > listed).then_some(())
+        })
+        .await;
+    server.remove("pods", "default", "one");
+    server.put("pods", pod("two", "1"));
+    server.lift(held);
+    assert_eq!(bound(&server, "two").await, "n1");
+    assert_eq!(bindings(&server, "one"), 1);
+}
+
+/// B121
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_whose_end_nobody_told_is_gone_with_the_next_list() {
+    let server = Server::start().await;
+    server.put("nodes", node("n1", "4"));
+    let before = server.version();
+    unheard(&server, || server.remove("nodes", "", "n1"));
+    // What it is asked at first, whether there are nodes and for a list of them, a server that lags
+    // answers.
+    without_streams(&server, "nodes");
+    server.order("list", "nodes", 2, Fault::Stale(before));
+    let daemon = Daemon::start(&server, ALONE);
+    daemon.says("Caches are synced").await;
+    server.put("pods", pod("one", "1"));
+    assert_eq!(bound(&server, "one").await, "n1");
+    relist(&server, "nodes");
+    // The other node is on the list alone, and nobody else takes this pod.
+    server.put("nodes", node("n2", "8"));
+    server.put("pods", pod("two", "8"));
+    assert_eq!(bound(&server, "two").await, "n2");
+    server.put("pods", pod("three", "1"));
+    server
+        .until("the third is told of one node", |server| {
+            let pod = server.get("pods", "default", "three")?;
+            let message = pod["status"]["conditions"][0]["message"].as_str()?;
+            message.starts_with("0/1 nodes").then_some(())
+        })
+        .await;
+}
+
+/// B083
+#[tokio::test(flavor = "multi_thread")]
+async fn a_victim_is_told_its_own_condition_alone_and_goes_though_that_was_refused_once() {
+    let server = Server::start().await;
+    server.put("nodes", node("n1", "1"));
+    let _daemon = Daemon::start(&server, ALONE);
+    let mut victim = pod("victim", "1");
+    victim["spec"]["priority"] = 0.into();
+    server.put("pods", victim);
+    bound(&server, "victim").await;
+    let mut told = server
+        .get("pods", "default", "victim")
+        .expect("it is there");
+    told["status"]["conditions"] = json!([{"type": "Ready", "status": "True"}]);
+    told["status"]["qosClass"] = "Burstable".into();
+    server.put("pods", told);
+    let busy = Refusal::new(500, "InternalError", "busy");
+    server.order("patch", "pods/status", 1, Fault::Refuse(busy));
+    let mut high = pod("high", "1");
+    high["spec"]["priority"] = 10.into();
+    high["spec"]["containers"][0]["resources"]["limits"] = json!({"cpu": "1", "memory": "1Gi"});
+    high["spec"]["containers"][0]["resources"]["requests"]["memory"] = "1Gi".into();
+    server.put("pods", high);
+    server
+        .until("the victim goes", |server| {
+            let calls = server.calls();
+            let mut deleted = calls.iter().filter(|call| call.verb == "delete");
+            deleted.any(|call| call.name == "victim").then_some(())
+        })
+        .await;
+    server.remove("pods", "default", "victim");
+    assert_eq!(bound(&server, "high").await, "n1");
+    let calls = server.calls();
+    let patches = calls.iter().filter(|call| {
+        call.verb == "patch" && call.resource == "pods/status" && call.name == "victim"
+    });
+    let mut codes = Vec::new();
+    for patch in patches {
+        let body: Value = serde_json::from_str(&patch.body).expect("it is JSON");
+        let conditions = body["status"]["conditions"].as_array().expect("a list");
+        let types: Vec<_> = conditions.iter().map(|own| own["type"].clone()).collect();
+        assert_eq!(types, ["DisruptionTarget"], "{body}");
+        let parts = body["status"].as_object().expect("a status");
+        assert!(!parts.contains_key("qosClass"), "{body}");
+        codes.push(patch.code);
+    }
+    assert_eq!(codes, [500, 200]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_goes_and_comes_is_gone_on_with() {
     let mut server = Server::start().await;
