@@ -48,7 +48,7 @@ fn report(seed: u64, steps: usize, failure: Failure) -> String {
     let small = shrink(&setup, &script(&setup, steps), failure, TRIES);
     writeln!(
         text,
-        "the least of it, {} steps: {:?}\n{:#?}",
+        "the least of it, {} steps: {:?}\n{:?}",
         small.actions.len(),
         small.failure,
         small.actions.iter().map(|own| own.verb).collect::<Vec<_>>(),

@@ -224,7 +224,9 @@ impl Simulation {
         match writes.pop_front() {
             None => return,
             Some(Write::Nominate { key, uid, node }) => {
-                if !self.strikes(random, Fault::PatchLost) {
+                if self.strikes(random, Fault::PatchLost) {
+                    self.excuse_lost_patch(&key, &node);
+                } else {
                     self.server.change_pod(&key, &uid, |pod| {
                         pod.status.nominated_node_name = node;
                     });

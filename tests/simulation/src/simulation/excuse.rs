@@ -3,9 +3,19 @@
 
 use super::Simulation;
 use crate::expected::{Expected, Place, as_pod, is_same, key_of};
-use crate::server::pod_id;
+use crate::server::{Key, pod_id};
 use berth_core::object::{Object, Pod, PodAffinityTerm};
 use berth_core::plugins::Plugin;
+
+/// Plugins whose verdict may rest on other pods of a node.
+const OF_OTHERS: [Plugin; 6] = [
+    Plugin::NodePorts,
+    Plugin::NodeResourcesFit,
+    Plugin::InterPodAffinity,
+    Plugin::PodTopologySpread,
+    Plugin::VolumeRestrictions,
+    Plugin::NodeVolumeLimits,
+];
 
 impl Simulation {
     /// Notes whom a change may have helped in silence. `old` and `new`: the object before and after.
@@ -25,17 +35,20 @@ impl Simulation {
         let held =
             gone.is_some_and(|pod| !pod.nomination.is_empty() && pod.status_nomination.is_empty());
         if held || assumed.is_some_and(Expected::is_assumed) {
-            plugins.extend([
-                Plugin::NodePorts,
-                Plugin::NodeResourcesFit,
-                Plugin::InterPodAffinity,
-                Plugin::PodTopologySpread,
-                Plugin::VolumeRestrictions,
-                Plugin::NodeVolumeLimits,
-            ]);
+            plugins.extend(OF_OTHERS);
         }
         self.excuse_default_spreading(old, new);
         self.excuse_rejected(&plugins);
+    }
+
+    /// Notes whom it may have helped that a pod is not nominated any more. Others hear of it when its
+    /// status is told (`updatePodInSchedulingQueue`), which does not change if the patch is lost.
+    pub(super) fn excuse_lost_patch(&mut self, key: &Key, node: &str) {
+        let status = self.server.pod(key).map(|pod| &pod.status);
+        let was = status.map_or("", |status| &status.nominated_node_name);
+        if !was.is_empty() && was != node {
+            self.excuse_rejected(&OF_OTHERS);
+        }
     }
 
     /// Notes that pods which one of the plugins rejected may have been helped in silence.
