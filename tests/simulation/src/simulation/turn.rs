@@ -130,17 +130,14 @@ impl Simulation {
         }
         match decision.outcome {
             Outcome::Scheduled(node) => return self.placed(key, decision, node, rules),
-            Outcome::Unschedulable | Outcome::Refused(_) => {}
             Outcome::Error(AttemptError::Deleting | AttemptError::NoProfile)
             | Outcome::Gated
             | Outcome::Unsupported(_) => {
                 self.set_place(key, Place::Dropped);
                 return Ok(());
             }
-            _ => {
-                self.failed(key, PluginSet::EMPTY, now);
-                return Ok(());
-            }
+            // Refused or failed, it waits, and its status says so.
+            _ => {}
         }
         let nomination = match decision.nomination {
             Nomination::Keep => None,
