@@ -1,5 +1,5 @@
 //! What the boundary costs: calls that do nothing from C and from Go, and an evaluation of all nodes
-//! from Go beside the same from Rust, in turns.
+//! from Go beside the same from Rust, and from C with the same shared library, in turns.
 //!
 //! `cargo bench -p berth-ffi` prints a page; without `--bench`, as `cargo test` runs it, every part is
 //! run once on a small cluster and the answers are compared.
@@ -50,33 +50,39 @@ fn main() {
     from_go(&sizes);
 }
 
-/// The program of `calls.c`, with the archive or the shared library.
+/// The program of `calls.c`.
 fn from_c(sizes: &Sizes) {
     for kind in ["static", "shared"] {
-        let Some(mut compiler) = tool("cc", compile::INSTALL) else {
+        let Some(program) = c_program("calls", kind) else {
             return;
         };
-        let folder = empty_folder(env!("CARGO_TARGET_TMPDIR"), &format!("calls-{kind}"));
-        let program = folder.join("calls");
-        compiler.args(STRICT).arg("-O2").arg("-I");
-        compiler.arg(crate_folder().join("../include"));
-        compiler.arg(crate_folder().join("benches/calls.c"));
-        if kind == "static" {
-            compiler.arg(libraries().join("libberth.a")).args(SYSTEM);
-        } else {
-            let soname = format!("libberth.so.{}", berth::BERTH_ABI_VERSION);
-            let shared = libraries().join("libberth.so");
-            std::fs::copy(shared, folder.join(soname)).expect("the library is copied");
-            compiler.arg("-L").arg(libraries()).arg("-l:libberth.so");
-            compiler.arg(format!("-Wl,-rpath,{}", folder.display()));
-        }
-        done(compiler.arg("-o").arg(&program));
         let told = done(Command::new(program).arg(sizes.calls_from_c.to_string()));
         for line in told.lines() {
             let (name, nanoseconds) = line.split_once(' ').expect("a name and a number");
             println!("- from C, {kind}: {name} {nanoseconds} ns");
         }
     }
+}
+
+/// A program of this folder, with the archive or the shared library.
+fn c_program(name: &str, kind: &str) -> Option<PathBuf> {
+    let mut compiler = tool("cc", compile::INSTALL)?;
+    let folder = empty_folder(env!("CARGO_TARGET_TMPDIR"), &format!("{name}-{kind}"));
+    let program = folder.join(name);
+    compiler.args(STRICT).arg("-O2").arg("-I");
+    compiler.arg(crate_folder().join("../include"));
+    compiler.arg(crate_folder().join("benches").join(format!("{name}.c")));
+    if kind == "static" {
+        compiler.arg(libraries().join("libberth.a")).args(SYSTEM);
+    } else {
+        let soname = format!("libberth.so.{}", berth::BERTH_ABI_VERSION);
+        let shared = libraries().join("libberth.so");
+        std::fs::copy(shared, folder.join(soname)).expect("the library is copied");
+        compiler.arg("-L").arg(libraries()).arg("-l:libberth.so");
+        compiler.arg(format!("-Wl,-rpath,{}", folder.display()));
+    }
+    done(compiler.arg("-o").arg(&program));
+    Some(program)
 }
 
 fn done(command: &mut Command) -> String {
@@ -88,12 +94,14 @@ fn done(command: &mut Command) -> String {
 
 fn from_go(sizes: &Sizes) {
     let list = list(sizes.nodes, PODS);
-    let Some(program) = go_program() else {
+    let (Some(program), Some(c_program)) = (go_program(), c_program("evaluations", "shared"))
+    else {
         return;
     };
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("calls.json");
     std::fs::write(&file, list.to_string()).expect("the list is written");
-    let mut go = Go::start(&program, &file);
+    let mut go = Program::start(&program, &file);
+    let mut c = Program::start(&c_program, &file);
     for call in ["no-op", "node-of-pod"] {
         let rounds = (0..21).map(|_| {
             let (took, _) = go.ask(call, sizes.calls_from_go);
@@ -103,15 +111,16 @@ fn from_go(sizes: &Sizes) {
     }
 
     let (mut core, mut abi) = (ByCore::new(&list, PODS), ByAbi::new(&list, PODS));
-    let mut turns = [const { Vec::new() }; 3];
+    let mut turns = [const { Vec::new() }; 4];
     for alternation in 0..sizes.alternations {
         let mut found = Vec::new();
         // Each is the first, the second and the last one as often.
-        for place in 0..3 {
-            let which = (alternation + place) % 3;
+        for place in 0..4 {
+            let which = (alternation + place) % 4;
             let mut turn = |count| match which {
                 0 => core.turn(count),
                 1 => abi.turn(count),
+                2 => c.turn(count),
                 _ => go.turn(count),
             };
             // What the one before has thrown out of the caches is read again first.
@@ -125,11 +134,11 @@ fn from_go(sizes: &Sizes) {
     let medians = turns.clone().map(median);
     println!(
         "- evaluation over {} nodes, median of {} alternations: {:.0} ns from Rust, {:.0} ns from Rust \
-         through the C ABI, {:.0} ns from Go",
-        sizes.nodes, sizes.alternations, medians[0], medians[1], medians[2]
+         through the C ABI, {:.0} ns from C, {:.0} ns from Go",
+        sizes.nodes, sizes.alternations, medians[0], medians[1], medians[2], medians[3]
     );
-    for (name, other) in [("Rust", 0), ("Rust through the C ABI", 1)] {
-        let pairs = turns[2].iter().zip(&turns[other]);
+    for (name, other) in [("Rust", 0), ("Rust through the C ABI", 1), ("C", 2)] {
+        let pairs = turns[3].iter().zip(&turns[other]);
         let more = median(pairs.map(|(go, rust)| go - rust).collect());
         println!("- Go beside {name}: {more:+.0} ns an evaluation, median of the differences");
     }
@@ -159,14 +168,14 @@ fn go_program() -> Option<PathBuf> {
     Some(program)
 }
 
-/// The Go program, waiting for commands.
-struct Go {
+/// A program, waiting for commands.
+struct Program {
     child: Child,
     commands: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }
 
-impl Go {
+impl Program {
     fn start(program: &Path, list: &Path) -> Self {
         let mut child = Command::new(program)
             .arg(list)
@@ -200,13 +209,13 @@ impl Go {
     }
 }
 
-impl Turn for Go {
+impl Turn for Program {
     fn turn(&mut self, count: usize) -> (Duration, Found) {
         self.ask("evaluate", count)
     }
 }
 
-impl Drop for Go {
+impl Drop for Program {
     fn drop(&mut self) {
         self.commands = None;
         self.child.wait().expect("the program ends");

@@ -9,12 +9,59 @@ use berth_core::{Hooks, node_set};
 use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use std::sync::Arc;
+use pyo3::{PyTraverseError, PyVisit};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A plugin's name and its function.
-struct Plugin {
-    name: String,
-    function: Py<PyAny>,
+pub struct Plugin {
+    pub name: String,
+    /// `None` once the collector has taken it away. Never locked without the interpreter's lock.
+    function: Mutex<Option<Py<PyAny>>>,
+}
+
+impl Plugin {
+    pub fn new(name: String, function: Py<PyAny>) -> Arc<Self> {
+        let function = Mutex::new(Some(function));
+        Arc::new(Self { name, function })
+    }
+
+    fn function(&self) -> MutexGuard<'_, Option<Py<PyAny>>> {
+        self.function.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The plugins of a scheduler as Python's garbage collector sees them, which must not wait for the
+/// scheduler: a function may refer to the scheduler that asks it. Never locked without the interpreter's
+/// lock.
+#[derive(Default)]
+pub struct Held(Mutex<Vec<Arc<Plugin>>>);
+
+impl Held {
+    fn plugins(&self) -> MutexGuard<'_, Vec<Arc<Plugin>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn push(&self, plugin: Arc<Plugin>) {
+        self.plugins().push(plugin);
+    }
+
+    /// Shows the collector every function.
+    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        let plugins = self.plugins();
+        plugins
+            .iter()
+            .try_for_each(|plugin| visit.call(&*plugin.function()))
+    }
+
+    /// Lets go of every function; an attempt that would ask one fails from then on.
+    pub fn clear(&self) {
+        let plugins = std::mem::take(&mut *self.plugins());
+        for plugin in plugins {
+            // Its end may run Python's code, and so comes after the lock's.
+            let function = plugin.function().take();
+            drop(function);
+        }
+    }
 }
 
 /// The plugins of a scheduler, in the order in which they were added.
@@ -25,12 +72,12 @@ pub struct Plugins {
 }
 
 impl Plugins {
-    pub fn push_filter(&mut self, name: String, function: Py<PyAny>) {
-        self.filters.push(Arc::new(Plugin { name, function }));
+    pub fn push_filter(&mut self, plugin: Arc<Plugin>) {
+        self.filters.push(plugin);
     }
 
-    pub fn push_score(&mut self, name: String, function: Py<PyAny>) {
-        self.scores.push(Arc::new(Plugin { name, function }));
+    pub fn push_score(&mut self, plugin: Arc<Plugin>) {
+        self.scores.push(plugin);
     }
 
     /// The plugins as attempts ask them.
@@ -70,13 +117,15 @@ impl Calls {
             return false;
         };
         let asked = Python::attach(|py| {
+            let function = plugin.function().as_ref().map(|own| own.clone_ref(py));
+            let wrong = |text: &str| format!("plugin {:?}: {text}", plugin.name);
+            let function = function.ok_or_else(|| PyValueError::new_err(wrong("it is gone")))?;
             let rows = &self.nodes.rows;
             let is_feasible = |row: &usize| node_set::contains(feasible, *row as u32);
             let feasible: Vec<bool> = rows.iter().map(is_feasible).collect();
             let given = read_only(PyArray1::from_slice(py, &feasible));
-            let answer = plugin.function.call1(py, (class.0, given))?;
+            let answer = function.call1(py, (class.0, given))?;
             let answer = answer.bind(py);
-            let wrong = |text: &str| format!("plugin {:?}: {text}", plugin.name);
             let Ok(array) = answer.cast::<PyArray1<T>>() else {
                 let dtype = T::get_dtype(py);
                 let text = format!("expected an array of {dtype}, not {}", answer.get_type());

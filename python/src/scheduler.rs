@@ -7,7 +7,7 @@ use crate::fork::{Fork, Session};
 use crate::guard::Guard;
 use crate::input::{Source, bytes, document};
 use crate::options;
-use crate::plugin::Calls;
+use crate::plugin::{Calls, Held, Plugin};
 use crate::table::Table;
 use crate::tables;
 use crate::world::{Customs, World, evaluate, explain};
@@ -18,6 +18,7 @@ use berth_core::{CapacityExceeded, Options};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
+use pyo3::{PyTraverseError, PyVisit};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,6 +46,7 @@ use std::time::Duration;
 #[pyclass(frozen, module = "berth")]
 pub struct Scheduler {
     session: Guard<Session>,
+    plugins: Held,
 }
 
 impl Scheduler {
@@ -71,15 +73,18 @@ impl Scheduler {
     fn add(
         &self,
         name: &Bound<'_, PyString>,
-        add: impl FnOnce(&mut World, String) -> Result<(), CapacityExceeded> + Send,
+        function: &Bound<'_, PyAny>,
+        add: impl FnOnce(&mut World, &Arc<Plugin>) -> Result<(), CapacityExceeded> + Send,
     ) -> PyResult<()> {
-        let own = crate::input::text(name, "the plugin's name")?;
-        self.with(name.py(), |world| {
-            if world.scheduler().has_external(&own) {
-                return Err(Failure::NameTaken(own));
+        let function = callable(function)?;
+        let plugin = Plugin::new(crate::input::text(name, "the plugin's name")?, function);
+        let added = self.with(name.py(), |world| {
+            if world.scheduler().has_external(&plugin.name) {
+                return Err(Failure::NameTaken(plugin.name.clone()));
             }
-            add(world, own).map_err(Failure::Full)
-        })
+            add(world, &plugin).map_err(Failure::Full)
+        });
+        added.map(|()| self.plugins.push(plugin))
     }
 
     /// Runs `ask` on a pod of the cluster by name, or on one that is there only for that long.
@@ -164,6 +169,7 @@ impl Scheduler {
         let world = made.ok().flatten().unwrap_or(Err(Failure::Panic))?;
         Ok(Self {
             session: Guard::new(Session::new(world)),
+            plugins: Held::default(),
         })
     }
 
@@ -359,12 +365,12 @@ impl Scheduler {
         function: &Bound<'_, PyAny>,
         reason: &Bound<'_, PyString>,
     ) -> PyResult<()> {
-        let function = callable(function)?;
         let reason = crate::input::text(reason, "the reason")?;
-        self.add(name, move |world, name| {
+        self.add(name, function, move |world, plugin| {
             let scheduler = world.intake.scheduler_mut();
-            let added = scheduler.add_filter(&name, &reason);
-            added.map(|()| world.plugins.push_filter(name, function))
+            scheduler.add_filter(&plugin.name, &reason)?;
+            world.plugins.push_filter(Arc::clone(plugin));
+            Ok(())
         })
     }
 
@@ -378,12 +384,21 @@ impl Scheduler {
         function: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = options::whole)] weight: u32,
     ) -> PyResult<()> {
-        let function = callable(function)?;
-        self.add(name, move |world, name| {
+        self.add(name, function, move |world, plugin| {
             let scheduler = world.intake.scheduler_mut();
-            let added = scheduler.add_score(&name, weight);
-            added.map(|()| world.plugins.push_score(name, function))
+            scheduler.add_score(&plugin.name, weight)?;
+            world.plugins.push_score(Arc::clone(plugin));
+            Ok(())
         })
+    }
+
+    /// A plugin's function may refer to the scheduler.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.plugins.traverse(&visit)
+    }
+
+    fn __clear__(&self) {
+        self.plugins.clear();
     }
 
     /// The class of a pod of the cluster, by name: equal for pods that are equal in all that decides

@@ -1,5 +1,8 @@
 """Filters and scores of the user's own."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from objects import node, pod
@@ -128,6 +131,40 @@ def test_a_plugin_cannot_ask_the_scheduler_that_waits_for_it():
     with pytest.raises(RuntimeError, match="waits for its answer"):
         scheduler.evaluate(pod("a"))
     assert len(scheduler.nodes) == 3
+
+
+class Asker:
+    """A function that refers to the scheduler which asks it."""
+
+    def __init__(self, scheduler: berth.Scheduler):
+        self.scheduler = scheduler
+        scheduler.add_filter("P", self, "none")
+        scheduler.add_score("Q", self.score)
+
+    def __call__(self, pod_class, feasible):
+        return feasible
+
+    def score(self, pod_class, feasible):
+        return np.zeros(len(feasible), np.int64)
+
+
+def test_a_plugin_that_refers_to_its_scheduler_goes_with_it():
+    asker = Asker(three())
+    gone = weakref.ref(asker)
+    scheduler = asker.scheduler
+    del asker
+    gc.collect()
+    # The scheduler alone holds it, and asks it still.
+    assert gone() is not None
+    assert scheduler.evaluate(pod("a")).feasible.all()
+    fork = scheduler.fork()
+    del scheduler
+    with fork as forked:
+        gc.collect()
+        assert forked.evaluate(pod("a")).feasible.all()
+    del fork, forked
+    gc.collect()
+    assert gone() is None
 
 
 def test_registration_is_checked():

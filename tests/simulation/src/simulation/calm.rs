@@ -108,8 +108,11 @@ impl Simulation {
     fn only_volumes_wait(&self) -> bool {
         self.calls.iter().all(|call| match call {
             Call::Bind(own) => {
-                let place = self.expected(&own.key, &own.uid).map(|pod| pod.place);
-                place == Some(Place::PreBind)
+                let Some(pod) = self.expected(&own.key, &own.uid) else {
+                    // It went meanwhile: nothing will come of the call.
+                    return true;
+                };
+                pod.place == Place::PreBind
                     && own.writes.is_empty()
                     && check::volumes_bound(self, &own.key) == VolumesBound::NotYet
             }
