@@ -17,6 +17,8 @@ use std::fmt::Write;
 use std::rc::Rc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+/// Failing seeds after which no more are tried.
+const FAILURES_MAX: usize = 3;
 /// Runs in which a failing script is made smaller.
 const TRIES: usize = 400;
 
@@ -101,14 +103,20 @@ fn no_seed_breaks_the_scheduler() {
     let start = Instant::now();
     let mut counts = Counts::default();
     let mut looks = Looks::default();
+    let mut failed = Vec::new();
     for seed in first..first + seeds {
         let outcome = run(seed, steps);
         counts.add(&outcome.counts);
         looks.add(&outcome.looks);
         if let Some(failure) = outcome.failure {
-            panic!("{}", report(seed, steps, failure));
+            println!("{}", report(seed, steps, failure));
+            failed.push(seed);
+        }
+        if failed.len() == FAILURES_MAX {
+            break;
         }
     }
+    assert!(failed.is_empty(), "seeds {failed:?}, as told above");
     let seconds = start.elapsed().as_secs_f64();
     let each = seconds * 1e6 / (seeds as f64 * steps as f64);
     println!(
