@@ -3,8 +3,8 @@
 use super::{Course, SECOND, START};
 use berth_core::id::{NodeId, PodId};
 use berth_core::{
-    AttemptError, Candidates, Change, Decision, Detail, ExtenderNodes, ExtenderTexts, Hooks,
-    NodeSearch, Nomination, Options, Outcome, PluginSet, PostFilter, QueuePart, Scheduler,
+    AttemptError, Candidates, Change, Decision, Detail, ExtenderNodes, ExtenderTexts, Fidelity,
+    Hooks, NodeSearch, Nomination, Options, Outcome, PluginSet, PostFilter, QueuePart, Scheduler,
 };
 use berth_test_support::replay::Replay;
 use berth_test_support::sample::{node, pod};
@@ -184,6 +184,55 @@ fn more_than_one_node_is_wanted_and_no_pod_is_batched() {
     }
     assert_eq!(answers.asked.len(), 2);
     assert!(answers.asked.iter().all(|asked| asked.len() == 3));
+}
+
+/// The twin without extenders; its pods are not batched either.
+#[test]
+fn extenders_that_agree_to_everything_change_no_decision() {
+    for fidelity in [Fidelity::Exact, Fidelity::Best] {
+        let mut twins = [true, false].map(|extenders| {
+            let options = Options {
+                fidelity,
+                extenders,
+                batching: Some(false),
+                ..Options::default()
+            };
+            let config = extenders.then(|| config(&json!([{}])));
+            let mut replay = Replay::new(config.as_ref(), options, 16, 64);
+            replay.scheduler.advance(START);
+            for number in 0..9 {
+                let cpu = json!({"status": {"allocatable": {"cpu": (number % 4 + 2).to_string()}}});
+                replay.add("Node", &node(&format!("n{number}"), cpu));
+            }
+            for number in 0..40 {
+                let mut more = sized(&format!("p{number}"), number / 10);
+                let cpu = format!("{}m", number * 37 % 11 * 100 + 200);
+                more["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!(cpu);
+                replay.add_pod(&more);
+            }
+            Course { replay, now: START }
+        });
+        let mut placed = 0;
+        for _ in 0..60 {
+            let decisions = twins.each_mut().map(|course| {
+                course.now += 1_000_000;
+                let mut answers = Answers::default();
+                let scheduler = &mut course.replay.scheduler;
+                let decision = scheduler.schedule_one_with(course.now, &mut answers)?;
+                let record = scheduler.record(&decision, Detail::Full);
+                Some((decision, record, scheduler.victims().to_vec()))
+            });
+            assert_eq!(decisions[0], decisions[1]);
+            if let Some((decision, ..)) = &decisions[0] {
+                placed += usize::from(matches!(decision.outcome, Outcome::Scheduled(_)));
+            }
+        }
+        assert!(placed > 20, "{placed}");
+        assert_eq!(
+            twins[0].replay.scheduler.loop_hash(),
+            twins[1].replay.scheduler.loop_hash()
+        );
+    }
 }
 
 #[test]

@@ -13,7 +13,8 @@ use berth_core::id::{NodeId, PodId};
 use berth_core::intake::{Intake, IntakeError, ObjectId};
 use berth_core::object::decode::decode;
 use berth_core::object::{Object, PodCondition};
-use berth_core::{Change, Scheduler};
+use berth_core::plugins::Plugin;
+use berth_core::{Change, PluginSet, Scheduler};
 use serde_json::value::RawValue;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
@@ -118,8 +119,12 @@ impl Model {
         let scheduler = self.scheduler();
         let mut counts = BTreeMap::new();
         for pod in scheduler.pods() {
-            for plugin in scheduler.rejected_by(pod).iter() {
-                let key = (plugin.name().to_owned(), self.profile_of(pod).to_owned());
+            let rejectors = scheduler.rejected_by(pod);
+            // The only rules outside the core here.
+            let is_extended = !rejectors.intersection(PluginSet::EXTERNAL).is_empty();
+            let names = rejectors.iter().map(Plugin::name);
+            for plugin in names.chain(is_extended.then_some("Extender")) {
+                let key = (plugin.to_owned(), self.profile_of(pod).to_owned());
                 *counts.entry(key).or_insert(0) += 1;
             }
         }

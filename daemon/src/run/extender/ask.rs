@@ -333,11 +333,11 @@ impl Hooks for Asking<'_> {
         };
         let asked = self.extenders.asked(pod, |own| &own.config.prioritize_verb);
         // All at once, as upstream asks.
-        let calls = asked.into_iter().filter_map(|extender| {
-            let body = self.args(&extender, scheduler, pod, nodes).ok()?;
+        let calls = asked.into_iter().map(|extender| {
+            let body = self.args(&extender, scheduler, pod, nodes);
             let own = extender.clone();
-            let call = async move { own.send(&own.config.prioritize_verb, body).await };
-            Some((extender, tokio::spawn(call)))
+            let call = async move { own.send(&own.config.prioritize_verb, body?).await };
+            (extender, tokio::spawn(call))
         });
         let calls: Vec<_> = calls.collect();
         for (extender, call) in calls {
