@@ -105,8 +105,8 @@ fn a_bad_configuration_ends_with_code_1_and_names_the_field() {
         ),
         (
             "h.yaml",
-            "extenders: [{urlPrefix: \"http://127.0.0.1:1\", filterVerb: filter}]\n",
-            "extenders",
+            "extenders: [{urlPrefix: \"http://127.0.0.1:1\", prioritizeVerb: score}]\n",
+            "extenders[0].weight",
         ),
     ] {
         let file = config(&folder, name, fields);
@@ -136,6 +136,45 @@ fn a_bad_configuration_ends_with_code_1_and_names_the_field() {
         told.contains("renewDeadline must be greater than retryPeriod*JitterFactor"),
         "{told}"
     );
+}
+
+#[test]
+fn extenders_whose_certificates_are_of_no_use_are_refused_and_unchecked_ones_told() {
+    let folder = TempDir::new().expect("a folder");
+    let kubeconfig = write(&folder, "kubeconfig", KUBECONFIG);
+    let empty = write(&folder, "empty.crt", "no certificate\n");
+    let written = folder.path().join("written.yaml").display().to_string();
+    let with = |name: &str, extender: &str, flags: &[&str]| {
+        let fields = format!(
+            "clientConnection: {{kubeconfig: {kubeconfig}}}\nleaderElection: {{leaderElect: false}}\n\
+             extenders: [{{urlPrefix: \"https://127.0.0.1:1\", filterVerb: f, {extender}}}]\n"
+        );
+        let file = config(&folder, name, &fields);
+        run(&[&["--config", &file], flags].concat())
+    };
+    let missing = "enableHTTPS: true, tlsConfig: {caFile: /no/ca.crt}";
+    let nothing = format!("enableHTTPS: true, tlsConfig: {{caFile: {empty}}}");
+    let both = format!("tlsConfig: {{insecure: true, caFile: {empty}}}");
+    let no_key = format!("enableHTTPS: true, tlsConfig: {{certFile: {empty}}}");
+    for (name, extender, expected) in [
+        ("missing.yaml", missing, "/no/ca.crt"),
+        ("nothing.yaml", &nothing, "unable to load root certificates"),
+        ("both.yaml", &both, "with the insecure flag is not allowed"),
+        ("no-key.yaml", &no_key, "https://127.0.0.1:1"),
+    ] {
+        let (code, told) = with(name, extender, &[]);
+        assert_eq!(code, 1, "{extender}: {told}");
+        assert!(told.contains(expected), "{extender}: {told}");
+    }
+    for (name, extender) in [
+        ("open.yaml", "enableHTTPS: true"),
+        ("insecure.yaml", "tlsConfig: {insecure: true}"),
+    ] {
+        let (code, told) = with(name, extender, &["--write-config-to", &written]);
+        assert_eq!(code, 0, "{extender}: {told}");
+        let expected = "the certificate of the extender https://127.0.0.1:1 is not checked";
+        assert!(told.contains(expected), "{extender}: {told}");
+    }
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 #[path = "loop/binding.rs"]
 mod binding;
+#[path = "loop/extenders.rs"]
+mod extenders;
 #[path = "loop/external.rs"]
 mod external;
 #[path = "loop/nominated.rs"]

@@ -16,6 +16,7 @@ use crate::cluster::order::Order;
 use crate::cluster::owner::Objects;
 use crate::cluster::topology::Topology;
 use crate::cluster::{ClassLinks, NodeRow, PROFILE_RECORDS, PROFILE_WORDS, PodRow, Resources};
+use crate::cycle::extender::Extended;
 use crate::cycle::{Scratch, VolumeScratch};
 use crate::intern::index_bytes;
 use crate::kernel::NodeBlock;
@@ -227,6 +228,7 @@ impl Capacities {
             bytes_of::<[u32; 2]>(self.side_words() as u64),
             Preemption::bytes(rows, pods, self.objects as u64),
             Batch::bytes(rows),
+            Extended::bytes(rows),
         ])
     }
 

@@ -3,6 +3,7 @@
 //! Stage before: a pod's class, live in the cluster. Stage after: the scheduler assumes the pod.
 //! Mirrors `schedulePod` of `pkg/scheduler/schedule_one.go` in kube-scheduler 1.37.2.
 
+pub(crate) mod extender;
 pub(crate) mod external;
 mod nominated;
 pub(crate) mod plan;
@@ -13,7 +14,7 @@ pub(crate) mod volumes;
 
 pub(crate) use nominated::{Probe, Verdict, count, lacks};
 pub(crate) use scratch::{Column, Lacks, PreFilterRefusal, Refusal, Scratch};
-pub(crate) use select::SplitMix;
+pub(crate) use select::{SplitMix, select};
 pub(crate) use volumes::{Candidate, Chosen, Delayed, Fault, Prepared, Unique, VolumeScratch};
 
 use crate::class::ClassView;
@@ -76,8 +77,9 @@ pub(crate) struct Policy {
     /// The rotation index is a place among all nodes, which the chosen one moves, instead of a count
     /// of the nodes looked at.
     pub(crate) best: bool,
-    /// External plugins score, so that more than one node is wanted even where no other does.
-    pub(crate) scores_outside: bool,
+    /// External plugins score, or extenders are asked, so that more than one node is wanted even where no
+    /// plugin scores.
+    pub(crate) scores_many: bool,
 }
 
 /// What an attempt found.
@@ -119,27 +121,14 @@ pub(crate) fn pick(
     scratch: &mut Scratch,
     outside: &mut Outside<'_>,
 ) -> Result<Found, AttemptError> {
-    let policy = Policy {
-        scores_outside: outside.has_scores(),
-        ..policy
-    };
-    let evaluated = search::walk(attempt, policy, start, scratch);
-    if let Some(plugin) = scratch.unprepared {
-        return Err(AttemptError::MissingState { plugin });
-    }
-    if let Some(failure) = scratch.failure() {
-        return Err(failure);
-    }
+    let evaluated = search(attempt, policy, start, scratch, outside)?;
     let feasible = scratch.list.len() as u32;
     let row = match feasible {
         0 => None,
         1 => scratch.list.first().copied(),
         _ => {
-            score(attempt, scratch, |point, plugin| {
-                outside.enters(point, plugin);
-            })?;
-            outside.score(attempt, scratch)?;
-            select::select(attempt, policy.ties, random, scratch)
+            score_all(attempt, scratch, outside)?;
+            select(attempt, policy.ties, random, scratch)
         }
     };
     Ok(Found {
@@ -147,6 +136,40 @@ pub(crate) fn pick(
         feasible,
         evaluated,
     })
+}
+
+/// Lists the nodes that passed the filters, as many as are wanted; returns how many were looked at.
+pub(crate) fn search(
+    attempt: Attempt<'_>,
+    policy: Policy,
+    start: &mut u32,
+    scratch: &mut Scratch,
+    outside: &Outside<'_>,
+) -> Result<u32, AttemptError> {
+    let policy = Policy {
+        scores_many: outside.wants_many(),
+        ..policy
+    };
+    let evaluated = search::walk(attempt, policy, start, scratch);
+    if let Some(plugin) = scratch.unprepared {
+        return Err(AttemptError::MissingState { plugin });
+    }
+    match scratch.failure() {
+        Some(failure) => Err(failure),
+        None => Ok(evaluated),
+    }
+}
+
+/// Scores what was found, by the plugins of the core and those outside it.
+pub(crate) fn score_all(
+    attempt: Attempt<'_>,
+    scratch: &mut Scratch,
+    outside: &mut Outside<'_>,
+) -> Result<(), AttemptError> {
+    score(attempt, scratch, |point, plugin| {
+        outside.enters(point, plugin);
+    })?;
+    outside.score(attempt, scratch)
 }
 
 /// Whether a plugin reads at Filter what it prepares at PreFilter, and fails without it.

@@ -12,6 +12,7 @@ use crate::capacity::CapacityExceeded;
 use crate::id::{NodeId, PodId, ProfileId};
 use crate::plugins::Plugin;
 use crate::queue::PluginSet;
+use alloc::string::String;
 use core::fmt;
 
 /// Outcome of one attempt. Details are asked of the scheduler, by
@@ -70,6 +71,8 @@ pub enum PostFilter {
     Terminating,
     /// Rules from outside left no candidate.
     Vetoed,
+    /// An extender failed that was to choose among the candidates.
+    ExtenderFailed,
     /// On this node the pod fits without any victim, or the node could not be asked.
     Failed(NodeId),
 }
@@ -186,6 +189,8 @@ pub enum AttemptError {
     Untranslatable,
     /// A rule from outside failed.
     External,
+    /// An extender failed; what it was is known to the caller who asked it.
+    Extender,
     /// A table is full.
     Capacity(CapacityExceeded),
 }
@@ -222,6 +227,7 @@ impl fmt::Display for AttemptError {
                 "a volume of an in-tree plugin cannot be translated to its CSI driver's",
             ),
             Self::External => f.write_str("a rule outside the core failed"),
+            Self::Extender => f.write_str("an extender failed"),
             Self::Capacity(full) => full.fmt(f),
         }
     }
@@ -239,4 +245,13 @@ pub enum Detail {
     Reasons,
     /// Refusals, ties and scores.
     Full,
+}
+
+/// What extenders said in an attempt, by whoever asked them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ExtenderTexts<'a> {
+    /// Why nodes went, by the numbers that [`ExtenderNodes::refuse`](crate::ExtenderNodes::refuse) got.
+    pub reasons: &'a [String],
+    /// What failed the attempt or its preemption.
+    pub error: &'a str,
 }

@@ -132,12 +132,13 @@ pub use state_file::{StateError, VERSION as STATE_VERSION};
 #[cfg(feature = "objects")]
 pub use {
     capacity::{BYTES_MAX, Capacities, CapacityExceeded, TOPOLOGY_KEYS_MAX},
+    cycle::extender::ExtenderNodes,
     cycle::external::EXTERNAL_PLUGINS_MAX,
     decision::{
-        AttemptError, BoundClaim, Decision, DecisionRecord, Detail, NodeScore, Nomination, Outcome,
-        PodResult, PostFilter, Reason,
+        AttemptError, BoundClaim, Decision, DecisionRecord, Detail, ExtenderTexts, NodeScore,
+        Nomination, Outcome, PodResult, PostFilter, Reason,
     },
-    preemption::{Victim, VictimKind},
+    preemption::{Candidates, Victim, VictimKind},
     queue::{PluginSet, QueueCounts},
     scheduler::{
         ApplyError, BindOutcome, Change, CreateError, FORKS_MAX, Fidelity, Hooks, NoHooks,

@@ -10,14 +10,16 @@
 //! visited one is taken.
 
 mod budget;
+mod candidates;
 mod dry_run;
 
+pub use candidates::Candidates;
 pub(crate) use dry_run::Run;
 
 use crate::capacity::{bytes_of, sum};
 use crate::cycle::{Lacks, Refusal, Scratch};
 use crate::fixed_vec::FixedVec;
-use crate::id::PodId;
+use crate::id::{NodeId, PodId};
 use alloc::vec::Vec;
 
 /// How a victim goes.
@@ -64,6 +66,8 @@ pub(crate) struct Preemption {
     current: FixedVec<PodId>,
     /// Victims on the best row so far.
     best: FixedVec<PodId>,
+    /// What extenders choose among.
+    pub(crate) candidates: Candidates,
     /// Disruptions that each budget still allows.
     allowed: FixedVec<i64>,
     /// What was decided.
@@ -83,6 +87,7 @@ impl Preemption {
             ordered: list(),
             current: list(),
             best: list(),
+            candidates: Candidates::new(rows, pods as usize),
             allowed: FixedVec::with_capacity(objects as usize),
             victims: FixedVec::with_capacity(pods as usize),
             displaced: list(),
@@ -98,6 +103,7 @@ impl Preemption {
             bytes_of::<[PodId; 5]>(pods),
             bytes_of::<Victim>(pods),
             bytes_of::<i64>(objects),
+            Candidates::bytes(rows, pods),
         ])
     }
 
@@ -113,6 +119,15 @@ impl Preemption {
     /// Keeps the victims on the row asked last as the best ones.
     pub(crate) fn keep(&mut self) {
         core::mem::swap(&mut self.best, &mut self.current);
+    }
+
+    /// Keeps the row asked last and its victims for extenders to choose among.
+    pub(crate) fn add_candidate(&mut self, row: u32, cost: Cost) {
+        // There is room: a row is asked once, and a pod is on one row.
+        let is_kept = self
+            .candidates
+            .push(NodeId(row), &self.current, cost.violations);
+        debug_assert!(is_kept);
     }
 
     /// Victims on the best row.
@@ -134,6 +149,7 @@ impl Preemption {
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
         self.dry.clear();
+        self.candidates.clear();
         self.victims.clear();
         self.displaced.clear();
     }
@@ -142,7 +158,7 @@ impl Preemption {
 /// How good a candidate is: the smaller, the better. Mirrors `pickOneNodeForPreemption`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Cost {
-    violations: u32,
+    violations: i64,
     /// Priority of the most important victim.
     highest: i32,
     /// Sum of the priorities, each moved to 0 and above.

@@ -5,6 +5,8 @@ mod batching;
 mod binding;
 mod change;
 mod controllers;
+mod error;
+mod extenders;
 mod fork;
 mod hooks;
 mod lookup;
@@ -20,6 +22,7 @@ mod turn;
 mod volumes;
 
 pub use binding::BindOutcome;
+pub use error::{ApplyError, CreateError};
 pub use fork::FORKS_MAX;
 pub use hooks::{Hooks, NoHooks, Permit, Reserve};
 pub use node_view::NodeView;
@@ -34,21 +37,21 @@ use crate::class::{Class, flag};
 use crate::cluster::owner::ObjectKind;
 use crate::cluster::topology::Topology;
 use crate::cluster::{Cluster, NodeState, PodRow, PodState};
+use crate::cycle::extender::{Extended, Verbs};
 use crate::cycle::external::{Externals, Outside};
 use crate::cycle::plan::Plan;
 use crate::cycle::{self, Attempt, Found, Policy, Scratch, SplitMix, VolumeScratch};
-use crate::decision::{AttemptError, Decision, DecisionRecord, Detail, Outcome};
+use crate::decision::{AttemptError, Decision, DecisionRecord, Detail, ExtenderTexts, Outcome};
 use crate::id::{NodeId, PodId, ProfileId};
 use crate::intern::word_text;
 use crate::object::Object;
-use crate::object::config::{ConfigErrors, KubeSchedulerConfiguration};
+use crate::object::config::KubeSchedulerConfiguration;
 use crate::preemption::Preemption;
 use crate::profile::DefaultConstraints;
 use crate::queue::side::Side;
 use crate::queue::{Durations, Queue};
 use crate::volume::VolumeKind;
 use alloc::vec::Vec;
-use core::fmt;
 
 /// Nanoseconds of a second.
 const SECOND: u64 = 1_000_000_000;
@@ -107,6 +110,9 @@ pub struct Options {
     /// Nanoseconds after which a pod is tried without any event, upstream's
     /// `--pod-max-in-unschedulable-pods-duration`; `None`: five minutes.
     pub longest_wait: Option<u64>,
+    /// Whether the caller's [`Hooks`] ask the configuration's extenders; otherwise a configuration with
+    /// some is refused.
+    pub extenders: bool,
 }
 
 /// What happened to an object.
@@ -116,69 +122,6 @@ pub enum Change {
     Modified,
     Deleted,
 }
-
-/// Why an object was not applied; nothing was changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ApplyError {
-    /// A table is full.
-    Capacity(CapacityExceeded),
-    /// An object of this kind and name is there already.
-    AlreadyExists,
-    /// No object of this kind and name is there.
-    NotFound,
-    /// The object has no name.
-    NoName,
-    /// A label selector in this field does not parse.
-    Selector(&'static str),
-}
-
-impl From<CapacityExceeded> for ApplyError {
-    fn from(full: CapacityExceeded) -> Self {
-        Self::Capacity(full)
-    }
-}
-
-impl fmt::Display for ApplyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Capacity(full) => full.fmt(f),
-            Self::AlreadyExists => f.write_str("an object of this kind and name is there already"),
-            Self::NotFound => f.write_str("no object of this kind and name is there"),
-            Self::NoName => f.write_str("metadata.name: is required"),
-            Self::Selector(field) => write!(f, "{field}: is no valid label selector"),
-        }
-    }
-}
-
-impl core::error::Error for ApplyError {}
-
-/// Why a scheduler was not made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CreateError {
-    /// What is wrong with the configuration.
-    Config(ConfigErrors),
-    /// The capacities do not hold the profiles.
-    Capacity(CapacityExceeded),
-}
-
-impl From<CapacityExceeded> for CreateError {
-    fn from(full: CapacityExceeded) -> Self {
-        Self::Capacity(full)
-    }
-}
-
-impl fmt::Display for CreateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Config(errors) => errors.fmt(f),
-            Self::Capacity(full) => full.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for CreateError {}
 
 /// Nodes, pods, and everything that decides where a pod goes. A clone is a scheduler of its own, with
 /// as much room and without forks.
@@ -199,6 +142,8 @@ pub struct Scheduler {
     preempts: bool,
     batch: Batch,
     pub(crate) externals: Externals,
+    /// What extenders said in the last attempt.
+    pub(crate) extended: Extended,
     saved: fork::Saved,
     /// Hash of the profiles.
     #[cfg(feature = "state-file")]
@@ -226,7 +171,12 @@ impl Scheduler {
         capacities: Capacities,
         fill: impl FnOnce(&mut Cluster) -> Result<(), E>,
     ) -> Result<Self, E> {
-        let profiles = config.profiles().map_err(CreateError::Config)?;
+        let profiles = if options.extenders {
+            config.profiles_beside_extenders()
+        } else {
+            config.profiles()
+        };
+        let profiles = profiles.map_err(CreateError::Config)?;
         capacities.check()?;
         let mut cluster = Cluster::new(capacities);
         fill(&mut cluster)?;
@@ -253,7 +203,7 @@ impl Scheduler {
                 NodeSearch::Sampled
             }),
             best,
-            scores_outside: false,
+            scores_many: false,
         };
         let rows = cluster.rows();
         let scratch = || {
@@ -287,7 +237,11 @@ impl Scheduler {
             preemption: Preemption::new(rows, pods, objects, scratch()),
             preempts: options.preemption.unwrap_or(true),
             batch: Batch::new(rows, batching),
-            externals: Externals::default(),
+            externals: Externals {
+                verbs: Verbs::of(&config.extenders),
+                ..Externals::default()
+            },
+            extended: Extended::new(rows),
             saved: fork::Saved::NONE,
             #[cfg(feature = "state-file")]
             profiles: saved::hash_of(&profiles),
@@ -468,7 +422,7 @@ impl Scheduler {
         let class = *self.cluster.class(row.class).class;
         let mut decision = Decision::new(pod, class.profile);
         self.preemption.clear();
-        self.scratch.begin(&self.cluster);
+        self.begin_attempt();
         decision.outcome = match self.attempt(row, hooks) {
             Ok(Found {
                 row,
@@ -550,7 +504,17 @@ impl Scheduler {
 
     /// Details of the last attempt or evaluation, which must be the one that gave `decision`.
     pub fn record(&self, decision: &Decision, detail: Detail) -> DecisionRecord {
-        crate::decision::record(self, decision, detail)
+        self.record_with(decision, detail, ExtenderTexts::default())
+    }
+
+    /// The same with the texts of what [`Hooks`] told of extenders.
+    pub fn record_with(
+        &self,
+        decision: &Decision,
+        detail: Detail,
+        texts: ExtenderTexts<'_>,
+    ) -> DecisionRecord {
+        crate::decision::record(self, decision, detail, texts)
     }
 
     /// Nodes, in the order of their rows.

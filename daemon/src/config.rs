@@ -17,7 +17,7 @@ pub fn run(args: &ConfigArgs) -> Outcome {
 }
 
 fn print(file: Option<&Path>, form: ConfigForm) -> Outcome {
-    let config = load(file)?.defaulted();
+    let config = load(file, true)?.defaulted();
     let mut output = Output::stdout();
     match form {
         ConfigForm::Yaml => output.write_all(yaml(&config)?.as_bytes())?,
@@ -31,7 +31,7 @@ fn print(file: Option<&Path>, form: ConfigForm) -> Outcome {
 }
 
 fn check(file: Option<&Path>) -> Outcome {
-    load(file)?;
+    load(file, true)?;
     let mut output = Output::stdout();
     match file {
         Some(file) => writeln!(output, "{} is valid", file.display())?,
@@ -41,18 +41,29 @@ fn check(file: Option<&Path>) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The configuration of a file, or the defaults; fails with everything that is wrong with it.
-pub fn load(file: Option<&Path>) -> Result<KubeSchedulerConfiguration, Failure> {
+/// The configuration of a file, or the defaults; fails with everything that is wrong with it, and
+/// without `asks_extenders` if there are some.
+pub fn load(
+    file: Option<&Path>,
+    asks_extenders: bool,
+) -> Result<KubeSchedulerConfiguration, Failure> {
     let Some(file) = file else {
         return Ok(KubeSchedulerConfiguration::default());
     };
     let whole = read_config(file)?;
     let errors = match KubeSchedulerConfiguration::from_value(whole.value()) {
         // What `profiles` refuses beyond the fields is told too.
-        Ok(config) => match config.profiles() {
-            Ok(_) => return Ok(config),
-            Err(errors) => errors.0,
-        },
+        Ok(config) => {
+            let profiles = if asks_extenders {
+                config.profiles_beside_extenders()
+            } else {
+                config.profiles()
+            };
+            match profiles {
+                Ok(_) => return Ok(config),
+                Err(errors) => errors.0,
+            }
+        }
         Err(error) => vec![error],
     };
     let mut problems = Problems::default();

@@ -44,7 +44,7 @@ impl Loaded {
     /// Fails with everything that is wrong with the input, unless bad objects may be skipped and
     /// something is left.
     pub fn read(files: &[PathBuf], args: &InputArgs) -> Result<Self, Failure> {
-        let config = config::load(args.config.as_deref())?;
+        let config = config::load(args.config.as_deref(), false)?;
         let (state, files) = State::among(files, &config)?;
         let mut input = match &state {
             Some(_) if files.is_empty() => Input::default(),

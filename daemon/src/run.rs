@@ -9,8 +9,10 @@ mod clock;
 mod compare;
 mod drive;
 mod events;
+mod extender;
 mod flags;
 mod gates;
+mod kept;
 mod lead;
 mod lease;
 mod limiter;
@@ -34,9 +36,9 @@ use crate::failure::{Failure, exit_code, tell};
 use crate::output::yaml;
 use berth_core::object::config::LeaderElection;
 use client::{Api, LIST_TIME, connection};
-use clock::Clock;
 use drive::{Channels, Loop};
 use events::Events;
+use extender::Extenders;
 use lead::Lead;
 use lease::{Elector, State, Term};
 use limiter::Limiter;
@@ -103,6 +105,9 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
         tracing::info!(target: "run", file = %file.display(), "Wrote configuration");
         return Ok(ExitCode::SUCCESS);
     }
+    let asked = &settings.config.extenders;
+    let extenders = Extenders::new(extender::connect(asked).await?);
+    let keeps = extender::keeps(asked);
     let limiter = || Limiter::new(connection_config.qps, connection_config.burst);
     let api = Api::new(&config, "scheduler", limiter())?;
     let event_api = Api::new(&config, "events", limiter())?;
@@ -142,7 +147,7 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
     model.judges = is_shadow;
     let driver = Loop::new(
         model,
-        Clock::new(),
+        extenders,
         writer.clone(),
         events,
         lead.clone(),
@@ -185,6 +190,7 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
                 place,
                 batch_to.clone(),
                 health.clone(),
+                keeps,
             );
             tokio::spawn(watch.run());
         }

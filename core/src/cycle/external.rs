@@ -5,6 +5,7 @@
 //! nominated node and candidates of preemption are asked about alone. Upstream's place for them is a
 //! plugin at the end of the profile's Filter and Score points.
 
+use super::extender::Verbs;
 use super::{Attempt, Scratch};
 use crate::capacity::{CapacityExceeded, bytes_of, sum};
 use crate::decision::AttemptError;
@@ -29,11 +30,13 @@ pub(crate) struct Externals {
     pub(crate) filters: Vec<(String, String)>,
     /// Name and weight.
     pub(crate) scores: Vec<(String, i64)>,
+    /// What extenders are asked.
+    pub(crate) verbs: Verbs,
 }
 
 impl Externals {
     pub(crate) fn is_empty(&self) -> bool {
-        self.filters.is_empty() && self.scores.is_empty()
+        self.filters.is_empty() && self.scores.is_empty() && !self.verbs.any
     }
 
     pub(crate) fn add_filter(&mut self, name: &str, reason: &str) -> Result<(), CapacityExceeded> {
@@ -144,6 +147,7 @@ pub(crate) struct Outside<'a> {
     filters: usize,
     weights: [i64; EXTERNAL_PLUGINS_MAX],
     scores: usize,
+    verbs: Verbs,
     /// Words that hold every node there is.
     words: usize,
     class: ClassId,
@@ -166,6 +170,7 @@ impl<'a> Outside<'a> {
             filters: externals.filters.len(),
             weights,
             scores: externals.scores.len(),
+            verbs: externals.verbs,
             words: node_set::words(rows),
             class,
         }
@@ -181,9 +186,9 @@ impl<'a> Outside<'a> {
         told(self.hooks, point)
     }
 
-    /// Whether the feasible nodes have scores of external plugins.
-    pub(crate) const fn has_scores(&self) -> bool {
-        self.scores > 0
+    /// Whether one feasible node is not enough, even where no plugin of the core scores.
+    pub(crate) const fn wants_many(&self) -> bool {
+        self.scores > 0 || self.verbs.filter || self.verbs.prioritize
     }
 
     /// Asks the filters about all nodes that are left.

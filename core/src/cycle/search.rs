@@ -50,7 +50,7 @@ pub(super) fn walk(
         _ if scratch.unprepared.is_some() => 0,
         NodeSearch::All => length,
         // Upstream takes the first node that fits where nothing is scored.
-        NodeSearch::Sampled if attempt.plan.scores.is_empty() && !policy.scores_outside => 1,
+        NodeSearch::Sampled if attempt.plan.scores.is_empty() && !policy.scores_many => 1,
         NodeSearch::Sampled => wanted(length, attempt.plan.percentage),
     };
     let from = if policy.best {

@@ -3,7 +3,9 @@
 //! Mirrors `FitError` and `Diagnosis` of `pkg/scheduler/framework/types.go`. Nothing here changes
 //! the scheduler; records allocate, and are made only when they are asked for.
 
-use super::{AttemptError, Decision, DecisionRecord, Detail, NodeScore, Outcome, PodResult};
+use super::{
+    AttemptError, Decision, DecisionRecord, Detail, ExtenderTexts, NodeScore, Outcome, PodResult,
+};
 use crate::cycle::{Attempt, Fault, Lacks, PreFilterRefusal, Refusal, VolumeScratch};
 use crate::id::NodeId;
 use crate::intern::{Word, word_text};
@@ -19,6 +21,8 @@ use alloc::vec::Vec;
 
 /// Plugin that stands for PreFilter in refusals.
 const PRE_FILTER: &str = "PreFilter";
+/// The same for extenders.
+const EXTENDER: &str = "Extender";
 
 impl Refusal {
     /// The plugin that refuses for this reason.
@@ -96,7 +100,12 @@ struct Refusals<'a> {
     reasons: Vec<Vec<String>>,
 }
 
-pub(crate) fn record(scheduler: &Scheduler, decision: &Decision, detail: Detail) -> DecisionRecord {
+pub(crate) fn record(
+    scheduler: &Scheduler,
+    decision: &Decision,
+    detail: Detail,
+    texts: ExtenderTexts<'_>,
+) -> DecisionRecord {
     let cluster = &scheduler.cluster;
     let Some(pod) = cluster.pod(decision.pod) else {
         return DecisionRecord {
@@ -139,7 +148,10 @@ pub(crate) fn record(scheduler: &Scheduler, decision: &Decision, detail: Detail)
         }
         Outcome::Error(error) => {
             record.result = PodResult::Error;
-            record.error = Some(error.to_string());
+            record.error = Some(match error {
+                AttemptError::Extender if !texts.error.is_empty() => texts.error.to_string(),
+                error => error.to_string(),
+            });
         }
     }
     let (Outcome::Scheduled(_) | Outcome::Unschedulable, Some(plan)) = (decision.outcome, plan)
@@ -157,10 +169,10 @@ pub(crate) fn record(scheduler: &Scheduler, decision: &Decision, detail: Detail)
         slot: 0,
         pinned_row: None,
     };
-    let refused = Refusals::of(scheduler, attempt);
+    let refused = Refusals::of(scheduler, attempt, texts);
     if decision.outcome == Outcome::Unschedulable {
         record.message = Some(message(scheduler, attempt, &refused));
-        super::preemption::add(scheduler, decision, attempt, &mut record);
+        super::preemption::add(scheduler, decision, attempt, texts, &mut record);
     }
     if detail >= Detail::Reasons {
         set_refusals(scheduler, &refused, &mut record);
@@ -173,7 +185,7 @@ pub(crate) fn record(scheduler: &Scheduler, decision: &Decision, detail: Detail)
 
 impl<'a> Refusals<'a> {
     /// Every node that a filter refused, by filter and row.
-    fn of(scheduler: &'a Scheduler, attempt: Attempt<'_>) -> Self {
+    fn of(scheduler: &'a Scheduler, attempt: Attempt<'_>, texts: ExtenderTexts<'_>) -> Self {
         let scratch = &scheduler.scratch;
         let mut refusals = Self::default();
         for refusal in Refusal::ALL {
@@ -205,6 +217,20 @@ impl<'a> Refusals<'a> {
                 unresolvable: true,
             });
             refusals.nodes.extend(nodes);
+        }
+        let mut known: BTreeMap<u32, usize> = BTreeMap::new();
+        for refused in scheduler.extended.refused() {
+            let reasons = *known.entry(refused.text).or_insert_with(|| {
+                let text = texts.reasons.get(refused.text as usize);
+                refusals.reasons.push(text.cloned().into_iter().collect());
+                refusals.reasons.len().saturating_sub(1)
+            });
+            refusals.nodes.push(Refused {
+                row: refused.row,
+                plugin: EXTENDER,
+                reasons,
+                unresolvable: refused.unresolvable,
+            });
         }
         refusals
     }

@@ -3,7 +3,7 @@
 //! Mirrors the texts of `framework/preemption/preemption.go`.
 
 use super::diagnosis::{fit_reasons, histogram, volume_reasons};
-use super::{Decision, DecisionRecord, Nomination, PostFilter};
+use super::{Decision, DecisionRecord, ExtenderTexts, Nomination, PostFilter};
 use crate::cycle::{Attempt, Refusal};
 use crate::id::{NodeId, PodId};
 use crate::preemption::Dry;
@@ -24,6 +24,7 @@ pub(super) fn add(
     scheduler: &Scheduler,
     decision: &Decision,
     attempt: Attempt<'_>,
+    texts: ExtenderTexts<'_>,
     record: &mut DecisionRecord,
 ) {
     let name = |node: NodeId| scheduler.cluster.node_name(node.index());
@@ -45,6 +46,7 @@ pub(super) fn add(
             Some("not eligible due to a terminating pod on the nominated node.".to_string())
         }
         PostFilter::Vetoed => Some("no candidate node for preemption".to_string()),
+        PostFilter::ExtenderFailed => Some(texts.error.to_string()),
         PostFilter::Failed(node) => Some(format!(
             "expected at least one victim pod on node {:?}",
             name(node)

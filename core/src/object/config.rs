@@ -244,22 +244,35 @@ impl KubeSchedulerConfiguration {
     /// # Errors
     /// All that [`validate`](Self::validate) finds, then all that keeps profiles from being built,
     /// in the words of `framework/runtime/framework.go`. If there is nothing else, extenders are
-    /// refused: a caller of the core has nobody to ask.
+    /// refused: most callers of the core have nobody to ask.
     pub fn profiles(&self) -> Result<Vec<Profile>, ConfigErrors> {
+        let profiles = self.profiles_beside_extenders()?;
+        if self.extenders.is_empty() {
+            return Ok(profiles);
+        }
+        // Differs from kube-scheduler: it asks them over HTTP.
+        Err(ConfigErrors(vec![ConfigError {
+            field: String::from("extenders"),
+            problem: String::from("Forbidden: extenders cannot be asked here, remove them"),
+        }]))
+    }
+
+    /// The same for a caller who asks the extenders: resources that are left to them are ignored by
+    /// NodeResourcesFit, in place of those that its args name. Mirrors `buildExtenders` of
+    /// `pkg/scheduler/scheduler.go`.
+    ///
+    /// # Errors
+    /// As [`profiles`](Self::profiles), and resources left to extenders where a profile has no
+    /// NodeResourcesFit.
+    pub fn profiles_beside_extenders(&self) -> Result<Vec<Profile>, ConfigErrors> {
         let mut given = self.clone();
         given
             .decode_args()
             .map_err(|error| ConfigErrors(vec![error]))?;
-        let config = given.clone().defaulted();
+        let mut config = given.clone().defaulted();
         let mut errors = config.validate();
+        config.leave_to_extenders(&mut errors);
         let profiles = Profile::resolve_all(&config, &given.profiles, &mut errors);
-        if errors.is_empty() && !config.extenders.is_empty() {
-            // Differs from kube-scheduler: it asks them over HTTP.
-            errors.push(ConfigError {
-                field: String::from("extenders"),
-                problem: String::from("Forbidden: extenders cannot be asked here, remove them"),
-            });
-        }
         if errors.is_empty() {
             Ok(profiles)
         } else {

@@ -53,7 +53,7 @@ impl Run<'_> {
             }
         }
         let violations = reprieved?;
-        Ok(Some(self.cost(violations)))
+        Ok(Some(self.cost(i64::from(violations))))
     }
 
     /// Pods of lower priority on the row, in the order in which they came.
@@ -127,7 +127,8 @@ impl Run<'_> {
         result.map(|()| violations)
     }
 
-    fn cost(&self, violations: u32) -> Cost {
+    /// How good a candidate is whose victims are in [`Preemption::current`].
+    pub(crate) fn cost(&self, violations: i64) -> Cost {
         let now = self.now();
         let priority = |pod: &PodId| self.queue.item(*pod).priority;
         let victims = &self.work.current;

@@ -2,8 +2,10 @@
 
 use super::Scheduler;
 use crate::capacity::CapacityExceeded;
+use crate::cycle::extender::ExtenderNodes;
 use crate::id::{ClassId, NodeId, PodId};
 use crate::plugins::{Plugin, Point};
+use crate::preemption::Candidates;
 
 /// What Reserve came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,9 +99,51 @@ pub trait Hooks {
         false
     }
 
-    /// Whether these pods, in order of importance, may be evicted for `preemptor`. The place of
-    /// upstream's extenders with a preempt verb: a node whose victims are not allowed is no
-    /// candidate.
+    /// Lets extenders with a filter verb take nodes out of `nodes`, saying why; asked about the nominated
+    /// node alone, then about all that the search found, if there are [`extenders`](crate::Options::extenders)
+    /// with one. `false` is the error [`AttemptError::Extender`](crate::AttemptError::Extender).
+    ///
+    /// Mirrors `findNodesThatPassExtenders` of `pkg/scheduler/schedule_one.go`.
+    fn extenders_filter(
+        &mut self,
+        scheduler: &Scheduler,
+        pod: PodId,
+        nodes: &mut ExtenderNodes,
+    ) -> bool {
+        let _ = (scheduler, pod, nodes);
+        true
+    }
+
+    /// Lets extenders with a prioritize verb add to the totals of the feasible nodes, of which there are
+    /// more than one; `totals` has one for each of `nodes`. What fails adds nothing.
+    ///
+    /// Mirrors the end of `prioritizeNodes` of `pkg/scheduler/schedule_one.go`.
+    fn extenders_score(
+        &mut self,
+        scheduler: &Scheduler,
+        pod: PodId,
+        nodes: &[NodeId],
+        totals: &mut [i64],
+    ) {
+        let _ = (scheduler, pod, nodes, totals);
+    }
+
+    /// Lets extenders with a preempt verb choose among the candidates of a preemption, of which there is
+    /// at least one: what is in `candidates` afterwards is left. `false` ends the preemption.
+    ///
+    /// Mirrors `callExtenders` of `framework/preemption/preemption.go`.
+    fn extenders_preempt(
+        &mut self,
+        scheduler: &Scheduler,
+        preemptor: PodId,
+        candidates: &mut Candidates,
+    ) -> bool {
+        let _ = (scheduler, preemptor, candidates);
+        true
+    }
+
+    /// Whether these pods, in order of importance, may be evicted for `preemptor`; asked of each candidate
+    /// alone, before extenders are. A node whose victims are not allowed is no candidate.
     fn allows_victims(
         &mut self,
         scheduler: &Scheduler,

@@ -93,6 +93,9 @@ impl Scheduler {
 
     /// Whether the row was refused in the last attempt, and not for good.
     fn is_resolvable(&self, row: u32, pod: PodId, profile: usize, slot: usize) -> bool {
+        if let Some(refused) = self.extended.refusal(row) {
+            return !refused.unresolvable;
+        }
         match self.scratch.refusal(row) {
             None => false,
             Some(Refusal::Fit) => {
@@ -124,6 +127,7 @@ impl Scheduler {
         let mut best = None;
         let mut failed = None;
         let mut vetoed = false;
+        let asks_extenders = self.externals.verbs.preempt;
         for at in 0..self.preemption.rows.len() {
             let Some(row) = self.preemption.rows.get(at).copied() else {
                 break;
@@ -158,7 +162,9 @@ impl Scheduler {
                 *self.preemption.current_mut() = victims;
                 vetoed |= !allowed;
                 let is_better = best.is_none_or(|(least, _)| cost < least);
-                if allowed && is_better {
+                if allowed && asks_extenders {
+                    self.preemption.add_candidate(row, cost);
+                } else if allowed && is_better {
                     best = Some((cost, row));
                     self.preemption.keep();
                 }
@@ -167,6 +173,9 @@ impl Scheduler {
             if is_first || clean > 0 && clean.saturating_add(violating) >= wanted {
                 break;
             }
+        }
+        if !self.preemption.candidates.is_empty() {
+            return self.preempt_extended(pod, profile, slot, hooks);
         }
         match (best, failed) {
             (Some((_, row)), _) => PostFilter::Placed {
@@ -179,7 +188,7 @@ impl Scheduler {
         }
     }
 
-    fn run<T>(
+    pub(super) fn run<T>(
         &mut self,
         pod: PodId,
         profile: usize,

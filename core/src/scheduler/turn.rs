@@ -196,7 +196,7 @@ impl Scheduler {
             return decision;
         }
         self.cluster.refresh_snapshot();
-        self.scratch.begin(&self.cluster);
+        self.begin_attempt();
         let slot = match self.cluster.make_live(class_id) {
             Ok(slot) => slot,
             Err(full) => {
@@ -262,7 +262,10 @@ impl Scheduler {
         if let Some(row) = first.filter(|row| self.cluster.order.is_listed(*row)) {
             match self.probe(pod, profile, slot, |probe| probe.ask(row)) {
                 // Where an external plugin refuses it, the search meets it again and says so.
-                Some(Ok(None)) if self.keeps_outside(pod, row, hooks)? => {
+                Some(Ok(None))
+                    if self.keeps_outside(pod, row, hooks)?
+                        && self.extenders_keep(pod, row, hooks) =>
+                {
                     self.scratch.list.push(row);
                     self.batch_store(pod, profile, slot, hint, row);
                     return Ok(Found {
@@ -292,7 +295,11 @@ impl Scheduler {
         if let Some(mut outside) = self.outside(pod, hooks) {
             outside.filter(&mut self.scratch)?;
         }
-        let found = self.search(pod, profile, slot, hooks)?;
+        let found = if self.externals.verbs.any {
+            self.search_extended(pod, profile, slot, hooks)?
+        } else {
+            self.search(pod, profile, slot, hooks)?
+        };
         if let Some(row) = found.row {
             self.batch_store(pod, profile, slot, hint, row);
         }
@@ -461,7 +468,7 @@ impl Scheduler {
         if let Some(refusal) = scratch.pre_filter_refusal {
             rejectors.insert(refusal.plugin());
         }
-        if scratch.external.has_refused {
+        if scratch.external.has_refused || self.extended.has_removed {
             rejectors = rejectors.union(PluginSet::EXTERNAL);
         }
         rejectors

@@ -5,6 +5,7 @@
 
 use super::client::{Api, LIST_TIME};
 use super::drive::Request;
+use super::kept::Keeps;
 use super::line::Page;
 use super::resources::{NODES, PODS, RESOURCES};
 use super::watcher::News;
@@ -116,9 +117,9 @@ async fn list(api: &Api, place: usize) -> Result<Vec<Object>, String> {
         let path = resource.with_query(&query);
         let bytes = api.get(&path, LIST_TIME).await;
         let bytes = bytes.map_err(|error| error.to_string())?;
-        let page = Page::read(resource.kind, &bytes)?;
+        let page = Page::read(resource.kind, &bytes, Keeps::default())?;
         objects.extend(page.news.into_iter().filter_map(|news| match news {
-            News::Applied(object) => Some(*object),
+            News::Applied(object, _) => Some(*object),
             _ => None,
         }));
         token = page.next;

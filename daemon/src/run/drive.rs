@@ -2,7 +2,7 @@
 //!
 //! News of the watches and reports of the writers come in through channels; attempts are made while
 //! there are pods to try, bindings have room and the process leads; writes go out to workers. Nothing
-//! waits for a write.
+//! waits for a write, and an attempt only for extenders, if there are some.
 
 mod attempt;
 mod volumes;
@@ -10,6 +10,7 @@ mod volumes;
 use super::clock::Clock;
 use super::compare::Held;
 use super::events::{Event, Events};
+use super::extender::Extenders;
 use super::lead::Lead;
 use super::metrics::Metrics;
 use super::model::Model;
@@ -52,6 +53,7 @@ pub enum Request {
 /// Everything that the loop owns.
 pub struct Loop {
     pub model: Model,
+    pub extenders: Extenders,
     pub clock: Clock,
     pub writer: Writer,
     pub events: Events,
@@ -78,7 +80,7 @@ impl Loop {
     /// A loop over an empty model.
     pub fn new(
         model: Model,
-        clock: Clock,
+        extenders: Extenders,
         writer: Writer,
         events: Events,
         lead: Lead,
@@ -92,7 +94,8 @@ impl Loop {
         } = channels;
         Self {
             model,
-            clock,
+            extenders,
+            clock: Clock::new(),
             writer,
             events,
             lead,
@@ -219,8 +222,7 @@ impl Loop {
                 tracing::warn!(target: "bind", pod = pod.key(), node, why, "Failed to bind a pod");
                 let profile = self.model.profile_of(pod.id);
                 self.metrics.points.bind(false, profile, took);
-                let message = format!("running Bind plugin \"DefaultBinder\": {why}");
-                self.binding_failed(&pod, BindOutcome::Failed, message);
+                self.binding_failed(&pod, BindOutcome::Failed, why);
             }
             // The watch tells where it is, or that it is gone.
             Report::Elsewhere { pod } | Report::Gone { pod } if pod.is_current(&self.model) => {

@@ -1,5 +1,6 @@
 //! Lines of a watch and pages of a list, to objects.
 
+use super::kept::Keeps;
 use super::watcher::News;
 use berth_core::object::Object;
 use berth_core::object::decode::decode;
@@ -18,6 +19,8 @@ pub enum Line {
         is_deleted: bool,
         object: Box<Object>,
         version: String,
+        /// As it was sent, if it is kept so.
+        text: Option<Box<RawValue>>,
     },
     /// An object that the core's types cannot hold.
     Unreadable {
@@ -75,9 +78,18 @@ pub struct Lines {
     seen: usize,
     /// Whether a line that is too long is being passed over.
     skips: bool,
+    keeps: Keeps,
 }
 
 impl Lines {
+    /// These objects keep their text.
+    pub fn new(keeps: Keeps) -> Self {
+        Self {
+            keeps,
+            ..Self::default()
+        }
+    }
+
     /// Takes in what came next.
     pub fn push(&mut self, data: &[u8]) {
         if self.taken > 0 {
@@ -106,7 +118,8 @@ impl Lines {
             };
             let end = self.seen + at;
             let line = rest.get(..end).unwrap_or_default();
-            let read = (!self.skips && !line.trim_ascii().is_empty()).then(|| read(kind, line));
+            let read = (!self.skips && !line.trim_ascii().is_empty())
+                .then(|| read(kind, line, self.keeps));
             self.skips = false;
             self.taken += end + 1;
             self.seen = 0;
@@ -117,7 +130,7 @@ impl Lines {
     }
 }
 
-fn read(kind: &str, line: &[u8]) -> Line {
+fn read(kind: &str, line: &[u8], keeps: Keeps) -> Line {
     let raw: RawLine<'_> = match serde_json::from_slice(line) {
         Ok(raw) => raw,
         Err(error) => return Line::Nonsense(error.to_string()),
@@ -129,6 +142,7 @@ fn read(kind: &str, line: &[u8]) -> Line {
             Ok(object) => Line::Object {
                 is_deleted: raw.kind == "DELETED",
                 version: object.metadata().resource_version.clone(),
+                text: keeps.text(&object, raw.object),
                 object: Box::new(object),
             },
             Err(why) => {
@@ -199,12 +213,15 @@ struct PageMeta {
 impl Page {
     /// # Errors
     /// What is no list.
-    pub fn read(kind: &str, bytes: &[u8]) -> Result<Self, String> {
+    pub fn read(kind: &str, bytes: &[u8], keeps: Keeps) -> Result<Self, String> {
         let raw: RawPage<'_> =
             serde_json::from_slice(bytes).map_err(|error| format!("no list: {error}"))?;
         let items = raw.items.unwrap_or_default().into_iter();
         let news = items.map(|item| match object(kind, item.get()) {
-            Ok(object) => News::Applied(Box::new(object)),
+            Ok(object) => {
+                let text = keeps.text(&object, item);
+                News::Applied(Box::new(object), text)
+            }
             Err(why) => {
                 let head: Head = serde_json::from_str(item.get()).unwrap_or_default();
                 News::Unreadable(head.metadata.namespace, head.metadata.name, why)

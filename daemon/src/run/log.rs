@@ -22,6 +22,7 @@ pub fn start(verbosity: i32, is_json: bool) {
     // Libraries' own lines may hold what is none of ours to log.
     let own = [
         "lease", "loop", "bind", "status", "preempt", "model", "watch", "events", "serve", "run",
+        "extender",
     ];
     let targets = own.iter().map(|target| (*target, level));
     let filter = Targets::new().with_targets(targets);

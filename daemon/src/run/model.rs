@@ -1,9 +1,11 @@
 //! The cluster as far as it was heard of, in the core.
 //!
-//! The stage before is the watches, the one after the loop. Nothing keeps whole objects: a pod has a
-//! row in the core, and here what the API server knows of it that scheduling does not read.
+//! The stage before is the watches, the one after the loop. Nothing keeps whole objects, but for those
+//! that extenders get: a pod has a row in the core, and here what the API server knows of it that
+//! scheduling does not read.
 
 use super::compare::{Held, pod_line};
+use super::kept::Kept;
 use super::resources::{NODES, PODS, RESOURCES};
 use super::shadow::Judged;
 use super::watcher::{Batch, News};
@@ -11,7 +13,9 @@ use berth_core::id::{NodeId, PodId};
 use berth_core::intake::{Intake, IntakeError, ObjectId};
 use berth_core::object::decode::decode;
 use berth_core::object::{Object, PodCondition};
-use berth_core::{Change, Scheduler};
+use berth_core::plugins::Plugin;
+use berth_core::{Change, PluginSet, Scheduler};
+use serde_json::value::RawValue;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 
@@ -63,6 +67,8 @@ pub struct Model {
     pub judges: bool,
     /// Those that were since it was last asked.
     pub judged: Vec<Judged>,
+    /// What extenders get.
+    pub kept: Kept,
 }
 
 impl Model {
@@ -79,6 +85,7 @@ impl Model {
             refused: Vec::new(),
             judges: false,
             judged: Vec::new(),
+            kept: Kept::default(),
         }
     }
 
@@ -112,8 +119,12 @@ impl Model {
         let scheduler = self.scheduler();
         let mut counts = BTreeMap::new();
         for pod in scheduler.pods() {
-            for plugin in scheduler.rejected_by(pod).iter() {
-                let key = (plugin.name().to_owned(), self.profile_of(pod).to_owned());
+            let rejectors = scheduler.rejected_by(pod);
+            // The only rules outside the core here.
+            let is_extended = !rejectors.intersection(PluginSet::EXTERNAL).is_empty();
+            let names = rejectors.iter().map(Plugin::name);
+            for plugin in names.chain(is_extended.then_some("Extender")) {
+                let key = (plugin.to_owned(), self.profile_of(pod).to_owned());
                 *counts.entry(key).or_insert(0) += 1;
             }
         }
@@ -206,7 +217,7 @@ impl Model {
                         *list += 1;
                     }
                 }
-                News::Applied(object) => self.apply(place, *object),
+                News::Applied(object, text) => self.apply(place, *object, text),
                 News::Deleted(object) => self.delete(place, *object),
                 News::Unreadable(namespace, name, why) => {
                     self.remove_named(place, &namespace, &name);
@@ -221,7 +232,7 @@ impl Model {
         self.lists.get(place).copied().unwrap_or_default()
     }
 
-    fn apply(&mut self, place: usize, mut object: Object) {
+    fn apply(&mut self, place: usize, mut object: Object, text: Option<Box<RawValue>>) {
         let key = key_of(&object);
         if let Object::Pod(pod) = &object {
             let is_ours = self.profiles.contains(&pod.spec.scheduler_name);
@@ -252,7 +263,14 @@ impl Model {
         let change = self.intake.change_of(&object);
         let put = self.intake.put(change, object);
         match put {
-            Ok(applied) => self.note(place, key, applied.id, facts),
+            Ok(applied) => {
+                match applied.id {
+                    Some(ObjectId::Pod(pod)) => self.kept.put_pod(pod, text),
+                    Some(ObjectId::Node(node)) => self.kept.put_node(node, text),
+                    None => {}
+                }
+                self.note(place, key, applied.id, facts);
+            }
             Err(error) => {
                 let is_full = is_full(&error);
                 // What it was before would be wrong.
@@ -378,8 +396,12 @@ impl Model {
                     return;
                 }
             }
-            NODES if self.scheduler().find_node(name).is_none() => return,
-            NODES => {}
+            NODES => {
+                let Some(node) = self.scheduler().find_node(name) else {
+                    return;
+                };
+                self.kept.put_node(node, None);
+            }
             _ => {
                 let key = (namespace.to_owned(), name.to_owned());
                 let others = self.others.get_mut(place);
@@ -387,6 +409,9 @@ impl Model {
                     return;
                 }
             }
+        }
+        if let Some(pod) = pod {
+            self.kept.put_pod(pod, None);
         }
         if let Some(facts) = pod.and_then(|pod| self.pods.get_mut(pod.index())) {
             *facts = PodFacts::default();

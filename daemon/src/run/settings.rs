@@ -32,7 +32,7 @@ impl Settings {
         args.refuse_unused().map_err(Failure::Usage)?;
         let gates = Gates::parse(&args.component.feature_gates).map_err(Failure::Usage)?;
         let mut notes = Vec::new();
-        let mut given = load(args.config.as_deref())?;
+        let mut given = load(args.config.as_deref(), true)?;
         if args.config.is_none() {
             apply_deprecated(&args, &mut given);
         } else if let Some(flag) = given_deprecated(&args) {
@@ -44,7 +44,7 @@ impl Settings {
         let config = given.clone().defaulted();
         refuse(&config.validate())?;
         given
-            .profiles()
+            .profiles_beside_extenders()
             .map_err(|errors| Failure::Usage(errors.to_string()))?;
         let serving = &args.serving;
         if serving.tls_cert_file.is_some() != serving.tls_private_key_file.is_some() {
@@ -65,6 +65,7 @@ impl Settings {
                     .to_owned(),
             );
         }
+        notes.extend(super::extender::notes(&config.extenders));
         Ok(Self {
             given,
             config,
@@ -80,6 +81,7 @@ impl Settings {
         Options {
             fidelity: self.args.own.berth_fidelity.into(),
             longest_wait: u64::try_from(longest_wait.nanos()).ok(),
+            extenders: true,
             batching: (!self.gates.is_on("OpportunisticBatching")).then_some(false),
             ..Options::default()
         }

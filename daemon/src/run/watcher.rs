@@ -10,11 +10,13 @@
 
 use super::client::{Api, ApiError, LIST_TIME};
 use super::clock::jittered;
+use super::kept::Keeps;
 use super::limiter::Limiter;
 use super::line::{Line, Lines, Page};
 use super::resources::Resource;
 use berth_core::object::Object;
 use http_body_util::BodyExt;
+use serde_json::value::RawValue;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,8 +42,8 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(800), Duration::from_secs(3
 pub enum News {
     /// A list begins.
     Listing,
-    /// An object is there, new or changed.
-    Applied(Box<Object>),
+    /// An object is there, new or changed; with its text, if that is kept.
+    Applied(Box<Object>, Option<Box<RawValue>>),
     /// An object is gone.
     Deleted(Box<Object>),
     /// An object that cannot be read is there: its namespace and name, and why.
@@ -79,6 +81,8 @@ pub struct Watch {
     /// At most two lists a minute.
     lists: Limiter,
     news: Vec<News>,
+    /// Objects that keep their text.
+    keeps: Keeps,
 }
 
 /// Why a watch ended.
@@ -100,6 +104,7 @@ impl Watch {
         place: usize,
         to: Sender<Batch>,
         health: Arc<Health>,
+        keeps: Keeps,
     ) -> Self {
         Self {
             api,
@@ -111,6 +116,7 @@ impl Watch {
             streams: true,
             lists: Limiter::new(2.0 / 60.0, 2),
             news: Vec::new(),
+            keeps,
         }
     }
 
@@ -163,7 +169,8 @@ impl Watch {
         let Ok(bytes) = self.api.get(&path, LIST_TIME).await else {
             return false;
         };
-        let version = Page::read(self.resource.kind, &bytes).map(|page| page.version);
+        let version =
+            Page::read(self.resource.kind, &bytes, Keeps::default()).map(|page| page.version);
         let has = version.is_ok_and(|version| number(&version).is_some_and(|now| now < known));
         if has {
             let kind = self.resource.kind;
@@ -203,7 +210,7 @@ impl Watch {
                 410 => End::Expired,
                 _ => End::Failed(error),
             })?;
-            let page = Page::read(self.resource.kind, &bytes)
+            let page = Page::read(self.resource.kind, &bytes, self.keeps)
                 .map_err(|error| End::Failed(ApiError::Unclear(error)))?;
             for news in page.news {
                 self.tell(news).await?;
@@ -240,7 +247,7 @@ impl Watch {
         if lists && let Err(end) = self.tell(News::Listing).await {
             return end;
         }
-        let mut lines = Lines::default();
+        let mut lines = Lines::new(self.keeps);
         let mut is_listing = lists;
         let mut deadline = watch_deadline();
         loop {
@@ -283,6 +290,7 @@ impl Watch {
                 is_deleted,
                 object,
                 version,
+                text,
             } => {
                 if !*is_listing && !self.moves_to(&version) {
                     return Ok(());
@@ -290,7 +298,7 @@ impl Watch {
                 let news = if is_deleted {
                     News::Deleted(object)
                 } else {
-                    News::Applied(object)
+                    News::Applied(object, text)
                 };
                 self.tell(news).await
             }

@@ -7,6 +7,7 @@
 use super::client::{Api, ApiError, REQUEST_TIME};
 use super::clock::jittered;
 use super::events::{Event, Events};
+use super::extender::Extender;
 use super::lead::Lead;
 use super::pod_ref::PodRef;
 use berth_core::object::PodCondition;
@@ -26,6 +27,8 @@ pub const BINDINGS_MAX: usize = 64;
 const PATCHES_MAX: usize = 16;
 /// Tries of a write that the server puts off.
 const TRIES_MAX: u32 = 10;
+/// Why nothing is written.
+const NO_LEADER: &str = "this process does not lead any more";
 /// Pauses between two looks at a pod whose binding is unclear.
 const LOOKS: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(5)];
 
@@ -142,14 +145,17 @@ impl Writer {
         BINDINGS_MAX - self.bindings.available_permits()
     }
 
-    /// Binds a pod to a node.
-    pub fn bind(&self, pod: PodRef, node: String) {
+    /// Binds a pod to a node, or has an extender do it.
+    pub fn bind(&self, pod: PodRef, node: String, binder: Option<Arc<Extender>>) {
         let own = self.clone();
         tokio::spawn(async move {
             let Ok(_permit) = own.bindings.clone().acquire_owned().await else {
                 return;
             };
-            let report = own.bound(pod, node).await;
+            let report = match binder {
+                Some(binder) => own.bound_by(&binder, pod, node).await,
+                None => own.bound(pod, node).await,
+            };
             own.report(report);
         });
     }
@@ -172,8 +178,7 @@ impl Writer {
                 took: began.elapsed(),
             };
             if !self.lead.holds() {
-                let why = "this process does not lead any more".to_owned();
-                return failed(pod, node, why);
+                return failed(pod, node, in_plugin(NO_LEADER));
             }
             match self.api.post(&path, &body).await {
                 Ok(_) => {
@@ -191,12 +196,43 @@ impl Writer {
                     if error.code() != 409 {
                         self.report(Report::BindUnclear { pod: pod.clone() });
                     }
-                    return self.look(pod, node, error.to_string(), began).await;
+                    let why = in_plugin(&error.to_string());
+                    return self.look(pod, node, why, began).await;
                 }
                 Err(error) => {
-                    let why = error.to_string();
+                    let why = in_plugin(&error.to_string());
                     return failed(pod, node, why);
                 }
+            }
+        }
+    }
+
+    /// Whatever an extender says went wrong, it may have bound the pod: the API server knows. Mirrors
+    /// `extendersBinding` of `pkg/scheduler/schedule_one.go`.
+    async fn bound_by(&self, binder: &Extender, pod: PodRef, node: String) -> Report {
+        let began = Instant::now();
+        if !self.lead.holds() {
+            let (why, took) = (NO_LEADER.to_owned(), began.elapsed());
+            return Report::BindFailed {
+                pod,
+                node,
+                why,
+                took,
+            };
+        }
+        match binder.bind(&pod, &node).await {
+            Ok(()) => {
+                let took = began.elapsed();
+                Report::Bound { pod, node, took }
+            }
+            Err(error) if binder.is_ignorable() => {
+                let name = binder.name();
+                tracing::info!(target: "bind", extender = name, error, "Skipping extender in bind as it returned error and has ignorable flag set");
+                self.bound(pod, node).await
+            }
+            Err(error) => {
+                self.report(Report::BindUnclear { pod: pod.clone() });
+                self.look(pod, node, error, began).await
             }
         }
     }
@@ -374,6 +410,10 @@ impl Writer {
     pub fn leads(&self) -> bool {
         self.lead.holds()
     }
+}
+
+fn in_plugin(why: &str) -> String {
+    format!("running Bind plugin \"DefaultBinder\": {why}")
 }
 
 /// Whether a write may have happened: no answer, or one from a server in trouble.

@@ -28,7 +28,7 @@ pub fn run(args: &SimulateArgs, trace: &Path) -> Outcome {
             return Err(Failure::Usage(message.to_owned()));
         }
         (None, Some(config)) => config.clone(),
-        (file, None) => config::load(file.as_deref())?,
+        (file, None) => config::load(file.as_deref(), false)?,
     };
     let (state, files) = State::among(&args.filename, &config)?;
     let (first, has_bad) = first_objects(args, &files)?;

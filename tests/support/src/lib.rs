@@ -13,6 +13,7 @@
 //! - [`kube`]: upstream itself, asked line by line.
 //! - [`shrink`]: the least of a JSON document that still has a property.
 //! - [`exact`]: requests and free room in arithmetic that cannot overflow.
+//! - [`extender`]: an extender over HTTP that does as it is told.
 //! - [`openb`]: the openb trace as objects.
 //! - [`sample`]: small objects, field by field.
 //! - [`tally`]: counts of what is equal, and the first differences.
@@ -27,6 +28,7 @@ pub mod cluster_list;
 pub mod command;
 pub mod course;
 pub mod exact;
+pub mod extender;
 pub mod generate;
 pub mod go;
 pub mod golden;

@@ -21,6 +21,7 @@ pub const VERDICTS: Options = Options {
     preemption: None,
     batching: None,
     longest_wait: None,
+    extenders: false,
 };
 
 /// A scheduler with helpers that panic, naming the object, where the core returns errors.

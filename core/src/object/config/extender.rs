@@ -1,6 +1,9 @@
 //! Extenders: other processes that are asked over HTTP.
 
-use super::{Duration, nullable, nullable_list};
+use super::{
+    ConfigError, Duration, KubeSchedulerConfiguration, PluginArgs, nullable, nullable_list,
+};
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -76,6 +79,36 @@ pub struct ExtenderManagedResource {
     /// The resource's name.
     #[serde(deserialize_with = "nullable")]
     pub name: String,
+}
+
+impl KubeSchedulerConfiguration {
+    /// Sets the resources that NodeResourcesFit ignores to those that extenders take over, if there are
+    /// any, in a defaulted configuration.
+    pub(super) fn leave_to_extenders(&mut self, errors: &mut Vec<ConfigError>) {
+        let managed = self.extenders.iter().flat_map(|own| &own.managed_resources);
+        let ignored = managed.filter(|resource| resource.ignored_by_scheduler);
+        let ignored: Vec<String> = ignored.map(|resource| resource.name.clone()).collect();
+        if ignored.is_empty() {
+            return;
+        }
+        for (index, profile) in self.profiles.iter_mut().enumerate() {
+            let mut args = profile
+                .plugin_config
+                .iter_mut()
+                .map(|config| &mut config.args);
+            let fit = args.find_map(|args| match args {
+                PluginArgs::NodeResourcesFit(args) => Some(args),
+                _ => None,
+            });
+            match fit {
+                Some(args) => args.ignored_resources.clone_from(&ignored),
+                None => errors.push(ConfigError {
+                    field: format!("profiles[{index}].pluginConfig"),
+                    problem: String::from("can't find NodeResourcesFitArgs in plugin config"),
+                }),
+            }
+        }
+    }
 }
 
 /// TLS of an extender. Data goes before files.

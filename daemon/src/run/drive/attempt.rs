@@ -5,6 +5,7 @@
 
 use super::Loop;
 use crate::run::events::Event;
+use crate::run::extender::Asking;
 use crate::run::pod_ref::PodRef;
 use crate::run::writer::{Eviction, StatusPatch};
 use berth_core::id::PodId;
@@ -23,8 +24,9 @@ impl Loop {
             }
         }
         let now = self.clock.now();
-        let scheduler = self.model.scheduler_mut();
-        let Some(decision) = scheduler.schedule_one_with(now, &mut self.watch) else {
+        let scheduler = self.model.intake.scheduler_mut();
+        let mut hooks = Asking::begin(&mut self.watch, &mut self.extenders, &self.model.kept);
+        let Some(decision) = scheduler.schedule_one_with(now, &mut hooks) else {
             return false;
         };
         let profile = self.model.profile_of(decision.pod).to_owned();
@@ -45,7 +47,7 @@ impl Loop {
                     self.patch(&pod, None, Some(node.clone()));
                 }
                 if !self.begin_volumes(&pod, &node) {
-                    self.writer.bind(pod, node);
+                    self.bind(pod, node);
                 }
             }
             Outcome::Unsupported(field) => {
@@ -65,9 +67,15 @@ impl Loop {
         }
     }
 
+    /// Has a pod bound, by an extender if one does that for it.
+    pub(super) fn bind(&self, pod: PodRef, node: String) {
+        let binder = self.extenders.binder(pod.id, &self.model.kept);
+        self.writer.bind(pod, node, binder);
+    }
+
     fn fail(&mut self, decision: &Decision, pod: &PodRef, reason: Reason) {
         let scheduler = self.model.scheduler();
-        let record = scheduler.record(decision, Detail::None);
+        let record = scheduler.record_with(decision, Detail::None, self.extenders.texts());
         let message = record.message.or(record.error).unwrap_or_default();
         let nominated = match decision.nomination {
             Nomination::Keep => None,

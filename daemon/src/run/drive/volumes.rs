@@ -67,7 +67,7 @@ impl Loop {
                 VolumesBound::Yes => {
                     // A preemption may have taken its place back.
                     if self.model.scheduler_mut().pre_bound(wait.pod.id) {
-                        self.writer.bind(wait.pod, wait.node);
+                        self.bind(wait.pod, wait.node);
                     }
                 }
                 VolumesBound::NotYet => self.waits.push(wait),
