@@ -28,6 +28,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// For answers, unless the configuration says how long.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Bytes of an answer. The largest sensible one, whole nodes of a large cluster, stays far below.
 const ANSWER_BYTES_MAX: usize = 4 << 20;
 
@@ -126,10 +129,12 @@ impl Extender {
         way.proxy_url = None;
         way.default_retry = false;
         way.disable_compression = true;
-        let nanos = u64::try_from(config.http_timeout.nanos()).unwrap_or_default();
+        // Differs from kube-scheduler, which waits for ever if it is negative.
+        let nanos = u64::try_from(config.http_timeout.nanos()).ok();
+        let time = nanos.filter(|nanos| *nanos > 0).map(Duration::from_nanos);
         Ok(Self {
             client: kube::Client::try_from(way).map_err(|error| said(&error))?,
-            time: Duration::from_nanos(nanos),
+            time: time.unwrap_or(TIMEOUT),
             config,
         })
     }

@@ -1,10 +1,11 @@
 //! Whose word is taken: certificates of extenders.
 
-use super::{Extender, keeps, notes};
+use super::{Extender, TIMEOUT, keeps, notes};
 use berth_core::object::config::Extender as Config;
 use rustls::pki_types::PrivateKeyDer;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -97,6 +98,19 @@ async fn a_certificate_is_checked_if_there_is_something_to_check_it_by() {
     ] {
         let error = answer(port, fields.clone()).await.expect_err("not trusted");
         assert!(error.contains("/under/filter"), "{fields}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn every_call_has_an_end() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    for (given, expected) in [
+        ("-1s", TIMEOUT),
+        ("0s", TIMEOUT),
+        ("7s", Duration::from_secs(7)),
+    ] {
+        let extender = Extender::new(config(1, &json!({"httpTimeout": given}))).await;
+        assert_eq!(extender.expect("an extender").time, expected, "{given}");
     }
 }
 
