@@ -16,6 +16,8 @@ struct Rules {
     stray: u64,
     score: i64,
     fails: bool,
+    /// Nodes about which it fails.
+    fails_on: u64,
     asked: Vec<(&'static str, ClassId, u64)>,
 }
 
@@ -30,7 +32,7 @@ impl Hooks for Rules {
         assert_eq!((filter, feasible), (0, &*kept));
         self.asked.push(("filter", class, feasible[0]));
         kept[0] = kept[0] & !self.refused | self.stray;
-        !self.fails
+        !self.fails && feasible[0] & self.fails_on == 0
     }
 
     fn score(
@@ -156,41 +158,61 @@ fn what_no_plugin_may_say_is_an_error_of_the_attempt() {
     }
 }
 
+/// Two full nodes, and a pod for which whoever is on either has to go.
+fn full() -> Course {
+    let full = json!({"spec": {
+        "preemptionPolicy": "PreemptLowerPriority",
+        "containers": [{"name": "c", "resources": {"requests": {"cpu": "4"}}}],
+    }});
+    let mut course = Course::new(&[
+        ("Node", node("a", json!({}))),
+        ("Node", node("b", json!({}))),
+        ("Pod", bound("low-a", "a", full.clone())),
+        ("Pod", bound("low-b", "b", full.clone())),
+    ]);
+    let scheduler = &mut course.replay.scheduler;
+    scheduler
+        .add_filter("Licence", "node(s) had no licence")
+        .expect("room");
+    let mut high = pod("high", full);
+    high["spec"]["priority"] = json!(10);
+    course.replay.add_pod(&high);
+    course
+}
+
+/// Who is evicted for the pod of [`full`] where.
+fn evicts(rules: &mut Rules, chosen: Option<NodeId>) {
+    let mut course = full();
+    let scheduler = &mut course.replay.scheduler;
+    let decision = scheduler.schedule_one_with(START, rules).expect("a pod");
+    assert_eq!(decision.outcome, Outcome::Unschedulable);
+    assert_eq!(scheduler.nominated_node(decision.pod), chosen);
+    assert_eq!(scheduler.victims().len(), usize::from(chosen.is_some()));
+}
+
 #[test]
 fn b086_b087_nobody_is_evicted_for_a_node_that_an_external_plugin_refuses() {
     for (refused, chosen) in [(0, Some(NodeId(0))), (0b01, Some(NodeId(1))), (0b11, None)] {
-        let full = json!({"spec": {
-            "preemptionPolicy": "PreemptLowerPriority",
-            "containers": [{"name": "c", "resources": {"requests": {"cpu": "4"}}}],
-        }});
-        let mut course = Course::new(&[
-            ("Node", node("a", json!({}))),
-            ("Node", node("b", json!({}))),
-            ("Pod", bound("low-a", "a", full.clone())),
-            ("Pod", bound("low-b", "b", full.clone())),
-        ]);
-        let scheduler = &mut course.replay.scheduler;
-        scheduler
-            .add_filter("Licence", "node(s) had no licence")
-            .expect("room");
-        let mut high = pod("high", full);
-        high["spec"]["priority"] = json!(10);
-        course.replay.add_pod(&high);
         let mut rules = Rules {
             refused,
             ..Rules::default()
         };
-        let scheduler = &mut course.replay.scheduler;
-        let decision = scheduler
-            .schedule_one_with(START, &mut rules)
-            .expect("a pod");
-        assert_eq!(decision.outcome, Outcome::Unschedulable);
-        assert_eq!(
-            scheduler.nominated_node(decision.pod),
-            chosen,
-            "{refused:b}"
-        );
-        assert_eq!(scheduler.victims().len(), usize::from(chosen.is_some()));
+        evicts(&mut rules, chosen);
+    }
+}
+
+#[test]
+fn b088_a_candidate_about_which_a_plugin_fails_is_left_out() {
+    for (fails_on, chosen) in [
+        (0b01, Some(NodeId(1))),
+        (0b10, Some(NodeId(0))),
+        (0b11, None),
+    ] {
+        let mut rules = Rules {
+            fails_on,
+            ..Rules::default()
+        };
+        evicts(&mut rules, chosen);
     }
 }
 
