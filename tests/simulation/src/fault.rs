@@ -160,11 +160,6 @@ impl Counts {
         self.0[fault as usize] += 1;
     }
 
-    /// How often one happened.
-    pub fn of(&self, fault: Fault) -> u64 {
-        self.0[fault as usize]
-    }
-
     /// Adds another run's.
     pub fn add(&mut self, other: &Self) {
         for (own, other) in self.0.iter_mut().zip(other.0) {

@@ -4,6 +4,7 @@ use super::decision::{Judged, fits_beside, nominated};
 use crate::expected::{Expected, Place, SECOND};
 use crate::server::{Key, pod_id};
 use crate::simulation::Simulation;
+use crate::storage;
 use crate::violation::{Check, Violation, ensure};
 use berth_core::object::Pod;
 use berth_core::{DecisionRecord, Outcome, PluginSet, QueuePart};
@@ -48,7 +49,13 @@ pub(crate) fn lost(simulation: &mut Simulation) -> Check {
             continue;
         };
         // What the scheduler had no room to hear it cannot follow.
-        let is_known = !simulation.client.refused.contains(&pod_id(&key));
+        let refused = &simulation.client.refused;
+        let mut of_volumes = refused
+            .iter()
+            .filter(|(kind, ..)| ["PersistentVolume", "PersistentVolumeClaim"].contains(kind));
+        let has_claims = storage::claims_of(&object).next().is_some();
+        let is_known =
+            !refused.contains(&pod_id(&key)) && !(has_claims && of_volumes.next().is_some());
         if !is_known || !waits(simulation, &pod, &object) {
             continue;
         }

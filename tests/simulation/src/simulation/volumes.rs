@@ -174,9 +174,8 @@ impl Simulation {
             (VolumeWrite::Bind { claim, .. }, Object::PersistentVolume(volume)) => {
                 let kept = volume.spec.claim_ref.replace(claim.clone());
                 let is_free = kept.as_ref().is_none_or(|kept| kept == claim);
-                if !is_free && self.counts.of(Fault::VersionBack) > 0 {
-                    // The version that it names has come again since versions went back, which no server
-                    // can tell; that it binds over another claim is not what is looked for here.
+                // Whoever writes looks first; the scheduler had no room to hear who has the volume.
+                if !is_free && self.client.refused.contains(&id) {
                     return Ok(false);
                 }
                 ensure(is_free, "volumes", || {
