@@ -54,9 +54,9 @@ pub(crate) fn lost(simulation: &mut Simulation) -> Check {
             .iter()
             .filter(|(kind, ..)| ["PersistentVolume", "PersistentVolumeClaim"].contains(kind));
         let has_claims = storage::claims_of(&object).next().is_some();
-        let is_known =
-            !refused.contains(&pod_id(&key)) && !(has_claims && of_volumes.next().is_some());
-        if !is_known || !waits(simulation, &pod, &object) {
+        let is_unknown =
+            refused.contains(&pod_id(&key)) || has_claims && of_volumes.next().is_some();
+        if is_unknown || !waits(simulation, &pod, &object) {
             continue;
         }
         let Some(id) = simulation.id(&key) else {
