@@ -2,6 +2,7 @@
 
 #[path = "daemon_extenders/bind.rs"]
 mod bind;
+mod daemon_process;
 #[path = "daemon_extenders/faults.rs"]
 mod faults;
 #[path = "daemon_extenders/filter.rs"]
@@ -10,65 +11,31 @@ mod filter;
 mod preempt;
 
 use berth_api_server::Server;
-use berth_test_support::command::berth;
 use berth_test_support::extender::{Extender, Reply};
+use daemon_process::{Daemon, bindings, bound, folder, node_of, pod};
 use serde_json::{Value, json};
-use std::process::{Child, Stdio};
-use tempfile::TempDir;
 
-/// The process, which ends with the test.
-struct Daemon {
-    child: Child,
-    folder: TempDir,
+/// The daemon with these extenders in its configuration.
+fn start(server: &Server, extenders: &Value) -> Daemon {
+    with(server, json!({"extenders": extenders}))
 }
 
-impl Daemon {
-    /// With these extenders in its configuration.
-    fn start(server: &Server, extenders: &Value) -> Self {
-        Self::with(server, json!({"extenders": extenders}))
+/// With these fields in its configuration.
+fn with(server: &Server, fields: Value) -> Daemon {
+    let (folder, kubeconfig) = folder(server);
+    let mut config = json!({
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "clientConnection": {"kubeconfig": kubeconfig, "qps": 1000, "burst": 1000},
+        "leaderElection": {"leaderElect": false},
+    });
+    if let (Some(config), Value::Object(mut fields)) = (config.as_object_mut(), fields) {
+        config.append(&mut fields);
     }
-
-    /// With these fields in its configuration.
-    fn with(server: &Server, fields: Value) -> Self {
-        let folder = TempDir::new().expect("a folder");
-        let kubeconfig = folder.path().join("kubeconfig");
-        std::fs::write(&kubeconfig, server.kubeconfig("scheduler")).expect("it is written");
-        let mut config = json!({
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "clientConnection": {"kubeconfig": kubeconfig, "qps": 1000, "burst": 1000},
-            "leaderElection": {"leaderElect": false},
-        });
-        if let (Some(config), Value::Object(mut fields)) = (config.as_object_mut(), fields) {
-            config.append(&mut fields);
-        }
-        let file = folder.path().join("config.json");
-        std::fs::write(&file, config.to_string()).expect("it is written");
-        let log = std::fs::File::create(folder.path().join("log")).expect("a log");
-        let mut command = berth();
-        command
-            .arg("run")
-            .arg(format!("--config={}", file.display()))
-            .args(["--secure-port=0", "-v=4"])
-            .stdin(Stdio::null())
-            .stderr(log);
-        let child = command.spawn().expect("it starts");
-        Self { child, folder }
-    }
-
-    fn log(&self) -> String {
-        std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("{}", self.log());
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+    let file = folder.path().join("config.json");
+    std::fs::write(&file, config.to_string()).expect("it is written");
+    let arguments = [format!("--config={}", file.display())];
+    Daemon::run(folder, &arguments)
 }
 
 /// An extender's entry in the configuration, with these fields beside its address.
@@ -92,27 +59,6 @@ fn node(name: &str) -> Value {
     })
 }
 
-fn pod(name: &str, cpu: &str) -> Value {
-    json!({
-        "metadata": {"namespace": "default", "name": name},
-        "spec": {"schedulerName": "default-scheduler", "containers": [
-            {"name": "one", "image": "example.com/one:1", "resources": {"requests": {"cpu": cpu}}},
-        ]},
-        "status": {"phase": "Pending"},
-    })
-}
-
-fn node_of(server: &Server, name: &str) -> Option<String> {
-    let pod = server.get("pods", "default", name)?;
-    pod["spec"]["nodeName"].as_str().map(str::to_owned)
-}
-
-async fn bound(server: &Server, name: &str) -> String {
-    server
-        .until(&format!("{name} is bound"), |server| node_of(server, name))
-        .await
-}
-
 /// The message of the pod's condition, once it holds `part`; with the condition's reason.
 async fn told(server: &Server, name: &str, part: &str) -> (String, String) {
     server
@@ -127,13 +73,6 @@ async fn told(server: &Server, name: &str, part: &str) -> (String, String) {
             message.contains(part).then(|| (message, text("reason")))
         })
         .await
-}
-
-/// Bindings that were asked of the API server for a pod.
-fn bindings(server: &Server, name: &str) -> usize {
-    let calls = server.calls();
-    let of_pod = calls.iter().filter(|call| call.resource == "pods/binding");
-    of_pod.filter(|call| call.name == name).count()
 }
 
 /// Names that a request or an answer lists.

@@ -1,44 +1,19 @@
 //! `berth run` against a server that does what the test says: every fault of
 //! [`berth_api_server::Fault`], and what must hold all the same.
 
+mod daemon_process;
+
 use berth_api_server::{Call, Fault, Refusal, Server};
-use berth_test_support::command::berth;
+use daemon_process::{Daemon, bindings, bound, folder, node_of, pod};
 use serde_json::{Value, json};
-use std::process::{Child, Stdio};
-use tempfile::TempDir;
 
-/// The process, which ends with the test.
-struct Daemon {
-    child: Child,
-    folder: TempDir,
-}
-
-impl Daemon {
-    fn start(server: &Server, flags: &[&str]) -> Self {
-        let folder = TempDir::new().expect("a folder");
-        let kubeconfig = folder.path().join("kubeconfig");
-        std::fs::write(&kubeconfig, server.kubeconfig("scheduler")).expect("it is written");
-        let log = std::fs::File::create(folder.path().join("log")).expect("a log");
-        let mut command = berth();
-        command
-            .arg("run")
-            .arg(format!("--kubeconfig={}", kubeconfig.display()))
-            .args([
-                "--secure-port=0",
-                "--kube-api-qps=1000",
-                "--kube-api-burst=1000",
-                "-v=4",
-            ])
-            .args(flags)
-            .stdin(Stdio::null())
-            .stderr(log);
-        let child = command.spawn().expect("it starts");
-        Self { child, folder }
-    }
-
-    fn log(&self) -> String {
-        std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
-    }
+/// The daemon with these flags.
+fn start(server: &Server, flags: &[&str]) -> Daemon {
+    let (folder, kubeconfig) = folder(server);
+    let mut arguments = vec![format!("--kubeconfig={kubeconfig}")];
+    let own = ["--kube-api-qps=1000", "--kube-api-burst=1000"];
+    arguments.extend(own.iter().chain(flags).map(ToString::to_string));
+    Daemon::run(folder, &arguments)
 }
 
 impl Daemon {
@@ -54,16 +29,6 @@ impl Daemon {
     }
 }
 
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("{}", self.log());
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 const ALONE: &[&str] = &["--leader-elect=false"];
 
 fn node(name: &str, cpu: &str) -> Value {
@@ -71,34 +36,6 @@ fn node(name: &str, cpu: &str) -> Value {
         "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
         "status": {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "110"}},
     })
-}
-
-fn pod(name: &str, cpu: &str) -> Value {
-    json!({
-        "metadata": {"namespace": "default", "name": name},
-        "spec": {"schedulerName": "default-scheduler", "containers": [
-            {"name": "one", "image": "example.com/one:1", "resources": {"requests": {"cpu": cpu}}},
-        ]},
-        "status": {"phase": "Pending"},
-    })
-}
-
-fn node_of(server: &Server, name: &str) -> Option<String> {
-    let pod = server.get("pods", "default", name)?;
-    pod["spec"]["nodeName"].as_str().map(str::to_owned)
-}
-
-async fn bound(server: &Server, name: &str) -> String {
-    server
-        .until(&format!("{name} is bound"), |server| node_of(server, name))
-        .await
-}
-
-/// Bindings that were asked for a pod.
-fn bindings(server: &Server, name: &str) -> usize {
-    let calls = server.calls();
-    let of_pod = calls.iter().filter(|call| call.resource == "pods/binding");
-    of_pod.filter(|call| call.name == name).count()
 }
 
 /// How often all objects of a resource were asked for; a single one tells the server's version.
@@ -123,7 +60,7 @@ async fn is_right(server: &Server, number: u32) {
 async fn a_binding_whose_answer_is_lost_keeps_its_room() {
     let server = Server::start().await;
     server.put("nodes", node("n1", "1"));
-    let _daemon = Daemon::start(&server, ALONE);
+    let _daemon = start(&server, ALONE);
     server.order("create", "pods/binding", 1, Fault::LoseAnswer);
     server.put("pods", pod("one", "1"));
     assert_eq!(bound(&server, "one").await, "n1");
@@ -153,7 +90,7 @@ async fn a_binding_whose_answer_is_lost_keeps_its_room() {
 async fn a_binding_that_fails_is_tried_again() {
     let server = Server::start().await;
     server.put("nodes", node("n1", "4"));
-    let _daemon = Daemon::start(&server, ALONE);
+    let _daemon = start(&server, ALONE);
     for (number, fault) in [
         Fault::Cut,
         Fault::Refuse(Refusal::too_many_requests(1)),
@@ -183,7 +120,7 @@ async fn a_binding_that_fails_is_tried_again() {
 async fn the_server_s_word_wins_over_a_foreign_binder() {
     let server = Server::start().await;
     server.put("nodes", node("n1", "1"));
-    let _daemon = Daemon::start(&server, ALONE);
+    let _daemon = start(&server, ALONE);
     let held = server.order("create", "pods/binding", 1, Fault::Hold);
     server.put("pods", pod("one", "1"));
     server
@@ -207,7 +144,7 @@ async fn the_server_s_word_wins_over_a_foreign_binder() {
 async fn watches_that_end_break_or_lie_are_healed() {
     let server = Server::start().await;
     server.put("nodes", node("n1", "1"));
-    let _daemon = Daemon::start(&server, ALONE);
+    let _daemon = start(&server, ALONE);
     is_right(&server, 0).await;
     // Closed in good order: nothing is listed anew.
     let before = lists(&server, "pods");
@@ -273,7 +210,7 @@ fn without_streams(server: &Server, resource: &str) {
 async fn a_pod_whose_creation_nobody_told_is_found_by_the_next_list() {
     let server = Server::start().await;
     server.put("nodes", node("n1", "4"));
-    let daemon = Daemon::start(&server, ALONE);
+    let daemon = start(&server, ALONE);
     daemon.says("Caches are synced").await;
     unheard(&server, || {
         server.put("pods", pod("one", "1"));
@@ -292,7 +229,7 @@ async fn a_pod_that_goes_while_it_is_bound_leaves_nothing_behind() {
     let server = Server::start().await;
     server.put("nodes", node("n1", "1"));
     without_streams(&server, "pods");
-    let daemon = Daemon::start(&server, ALONE);
+    let daemon = start(&server, ALONE);
     daemon.says("Caches are synced").await;
     let held = server.order("create", "pods/binding", 1, Fault::HoldAnswer);
     server.put("pods", pod("one", "1"));
@@ -327,7 +264,7 @@ async fn a_node_whose_end_nobody_told_is_gone_with_the_next_list() {
     // answers.
     without_streams(&server, "nodes");
     server.order("list", "nodes", 2, Fault::Stale(before));
-    let daemon = Daemon::start(&server, ALONE);
+    let daemon = start(&server, ALONE);
     daemon.says("Caches are synced").await;
     server.put("pods", pod("one", "1"));
     assert_eq!(bound(&server, "one").await, "n1");
@@ -355,7 +292,7 @@ fn is_patch_of(call: &Call, name: &str) -> bool {
 async fn a_victim_is_told_its_own_condition_alone_and_goes_though_that_was_refused_once() {
     let server = Server::start().await;
     server.put("nodes", node("n1", "1"));
-    let _daemon = Daemon::start(&server, ALONE);
+    let _daemon = start(&server, ALONE);
     let mut victim = pod("victim", "1");
     victim["spec"]["priority"] = 0.into();
     server.put("pods", victim);
@@ -409,7 +346,7 @@ async fn a_victim_is_told_its_own_condition_alone_and_goes_though_that_was_refus
 async fn a_server_that_goes_and_comes_is_gone_on_with() {
     let mut server = Server::start().await;
     server.put("nodes", node("n1", "4"));
-    let _daemon = Daemon::start(&server, ALONE);
+    let _daemon = start(&server, ALONE);
     server.put("pods", pod("one", "1"));
     bound(&server, "one").await;
     let saved = server.save();
@@ -432,7 +369,7 @@ async fn a_server_that_goes_and_comes_is_gone_on_with() {
 async fn a_pod_that_comes_again_under_its_name_is_another_pod() {
     let server = Server::start().await;
     server.put("nodes", node("n1", "1"));
-    let _daemon = Daemon::start(&server, ALONE);
+    let _daemon = start(&server, ALONE);
     for _ in 0..5 {
         server.put("pods", pod("one", "1"));
         bound(&server, "one").await;
@@ -459,7 +396,7 @@ async fn a_leader_that_cannot_renew_stops_with_code_1() {
         "--leader-elect-retry-period=200ms",
     ];
     server.put("nodes", node("n1", "1"));
-    let mut daemon = Daemon::start(&server, &flags);
+    let mut daemon = start(&server, &flags);
     server.put("pods", pod("one", "1"));
     bound(&server, "one").await;
     server.order("*", "leases", u64::MAX, Fault::Hold);
@@ -476,7 +413,7 @@ async fn a_leader_that_cannot_renew_stops_with_code_1() {
 async fn a_shadow_writes_nothing() {
     let server = Server::start().await;
     server.put("nodes", node("n1", "1"));
-    let daemon = Daemon::start(&server, &["--berth-shadow"]);
+    let daemon = start(&server, &["--berth-shadow"]);
     daemon.says("Caches are synced").await;
     server.put("pods", pod("one", "2"));
     let mut foreign = server.get("pods", "default", "one").expect("it is there");

@@ -1,6 +1,6 @@
 //! Extenders that bind.
 
-use super::{Daemon, always, bindings, bound, entry, node, node_of, pod, told};
+use super::{always, bindings, bound, entry, node, node_of, pod, start, told};
 use berth_api_server::Server;
 use berth_test_support::extender::{Extender, Reply};
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ async fn an_extender_binds_in_place_of_the_scheduler() {
         server.put("nodes", node("n1"));
         let extender = binder(&server, reply);
         let fields = json!({"bindVerb": "bind"});
-        let _daemon = Daemon::start(&server, &json!([entry(&extender, fields)]));
+        let _daemon = start(&server, &json!([entry(&extender, fields)]));
         server.put("pods", pod("one", "1"));
         assert_eq!(bound(&server, "one").await, "n1");
         scheduled(&server, "one").await;
@@ -60,7 +60,7 @@ async fn a_binder_that_fails_fails_the_binding_unless_it_may() {
     server.put("nodes", node("n1"));
     let extender = always(Reply::Json(json!({"Error": "no hands free"})));
     let fields = json!({"bindVerb": "bind"});
-    let daemon = Daemon::start(&server, &json!([entry(&extender, fields.clone())]));
+    let daemon = start(&server, &json!([entry(&extender, fields.clone())]));
     server.put("pods", pod("one", "1"));
     let (message, reason) = told(&server, "one", "no hands free").await;
     assert_eq!((&*message, &*reason), ("no hands free", "SchedulerError"));
@@ -69,7 +69,7 @@ async fn a_binder_that_fails_fails_the_binding_unless_it_may() {
     drop(daemon);
     let mut fields = fields;
     fields["ignorable"] = json!(true);
-    let _daemon = Daemon::start(&server, &json!([entry(&extender, fields)]));
+    let _daemon = start(&server, &json!([entry(&extender, fields)]));
     assert_eq!(bound(&server, "one").await, "n1");
     assert_eq!(bindings(&server, "one"), 1);
     let asked: Vec<Value> = extender.bodies("bind");

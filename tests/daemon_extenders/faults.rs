@@ -1,6 +1,6 @@
 //! Extenders that fail, and answers that make no sense.
 
-use super::{Daemon, bound, entry, node, pod, told};
+use super::{bound, entry, node, pod, start, told, with};
 use berth_api_server::Server;
 use berth_test_support::extender::{Extender, Reply};
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ async fn an_extender_that_fails_fails_the_attempt_of_its_pod() {
     let server = Server::start().await;
     server.put("nodes", node("n1"));
     let (extender, script) = scripted();
-    let _daemon = Daemon::start(&server, &json!([entry(&extender, fields())]));
+    let _daemon = start(&server, &json!([entry(&extender, fields())]));
     for (number, (fault, expected)) in faults(extender.url()).into_iter().enumerate() {
         let name = format!("p{number}");
         *script.lock().expect("nobody failed") = Some(fault.clone());
@@ -82,7 +82,7 @@ async fn an_ignorable_extender_that_fails_is_passed_by() {
     let (extender, script) = scripted();
     let mut fields = fields();
     fields["ignorable"] = json!(true);
-    let _daemon = Daemon::start(&server, &json!([entry(&extender, fields)]));
+    let _daemon = start(&server, &json!([entry(&extender, fields)]));
     for (number, (fault, _)) in faults(extender.url()).into_iter().enumerate() {
         let name = format!("p{number}");
         *script.lock().expect("nobody failed") = Some(fault);
@@ -107,7 +107,7 @@ async fn the_lease_is_renewed_while_an_extender_is_silent() {
             "leaderElect": true, "leaseDuration": "6s", "renewDeadline": "4s", "retryPeriod": "500ms",
         },
     });
-    let mut daemon = Daemon::with(&server, config);
+    let mut daemon = with(&server, config);
     server.put("pods", pod("one", "1"));
     server
         .until("it was asked", |_| {

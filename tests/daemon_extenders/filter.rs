@@ -1,6 +1,6 @@
 //! Nodes and scores.
 
-use super::{Daemon, always, bound, entry, names, node, pod, told};
+use super::{always, bound, entry, names, node, pod, start, told, with};
 use berth_api_server::Server;
 use berth_test_support::extender::{Extender, Reply};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ async fn nodes_are_filtered_by_name_and_their_texts_are_told() {
         })
     });
     let fields = json!({"filterVerb": "filter", "nodeCacheCapable": true});
-    let _daemon = Daemon::start(&server, &json!([entry(&extender, fields)]));
+    let _daemon = start(&server, &json!([entry(&extender, fields)]));
     let mut fits = pod("fits", "1");
     fits["metadata"]["managedFields"] = json!([{"manager": "kubectl"}]);
     fits["metadata"]["annotations"] = json!({"example.com/a": "b"});
@@ -74,7 +74,7 @@ async fn nodes_that_come_back_as_objects_are_taken_by_name() {
         Reply::Json(json!({"Nodes": {"items": kept}, "NodeNames": ["n3"]}))
     });
     let fields = json!({"filterVerb": "filter"});
-    let _daemon = Daemon::start(&server, &json!([entry(&extender, fields)]));
+    let _daemon = start(&server, &json!([entry(&extender, fields)]));
     server.put("pods", pod("one", "1"));
     assert_eq!(bound(&server, "one").await, "n2");
 }
@@ -94,7 +94,7 @@ async fn extenders_are_asked_one_after_another_about_what_is_left() {
     let fields = json!({"filterVerb": "filter", "nodeCacheCapable": true});
     let mut last = entry(&ignorable, fields.clone());
     last["ignorable"] = json!(true);
-    let _daemon = Daemon::start(&server, &json!([last, entry(&first, fields)]));
+    let _daemon = start(&server, &json!([last, entry(&first, fields)]));
     server.put("pods", pod("one", "1"));
     assert_eq!(bound(&server, "one").await, "n2");
     assert_eq!(names(&first.bodies("filter")[0]["NodeNames"]).len(), 3);
@@ -121,7 +121,7 @@ async fn scores_change_the_choice_as_far_as_they_can_be_summed_up() {
     let broken = always(Reply::Bytes(500, Vec::new()));
     let fields = json!({"prioritizeVerb": "prioritize", "nodeCacheCapable": true, "weight": 50});
     let all = [&beyond, &broken, &by_name].map(|own| entry(own, fields.clone()));
-    let daemon = Daemon::start(&server, &json!(all));
+    let daemon = start(&server, &json!(all));
     for name in ["n2", "n3", "n1", "n2"] {
         server.put("pods", pod(name, "100m"));
         assert_eq!(bound(&server, name).await, name);
@@ -142,7 +142,7 @@ async fn b127_only_pods_that_name_a_managed_resource_are_shown() {
         // The node has none, but that is the extender's business.
         "managedResources": [{"name": "example.com/x", "ignoredByScheduler": true}],
     });
-    let _daemon = Daemon::start(&server, &json!([entry(&extender, fields)]));
+    let _daemon = start(&server, &json!([entry(&extender, fields)]));
     server.put("pods", pod("low", "4"));
     assert_eq!(bound(&server, "low").await, "n1");
     let mut high = pod("high", "4");
@@ -188,7 +188,7 @@ async fn resources_that_are_left_to_an_extender_are_not_looked_at() {
         "extenders": [entry(&extender, fields)],
         "profiles": [{"pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}],
     });
-    let _daemon = Daemon::with(&server, config);
+    let _daemon = with(&server, config);
     for (name, resource) in [("y", "example.com/y"), ("z", "example.com/z")] {
         let mut wants = pod(name, "1");
         wants["spec"]["containers"][0]["resources"] =

@@ -1,6 +1,6 @@
 //! Extenders that choose among the candidates of preemption.
 
-use super::{Daemon, always, entry, node, pod, told};
+use super::{always, entry, node, pod, start, told};
 use berth_api_server::Server;
 use berth_test_support::extender::{Extender, Reply};
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ async fn an_extender_restricts_the_victims() {
             Reply::Json(json!({"NodeNameToMetaVictims": {"n2": {"Pods": victims}}}))
         });
         let fields = json!({"preemptVerb": "preempt", "nodeCacheCapable": capable});
-        let _daemon = Daemon::start(&server, &json!([entry(&extender, fields)]));
+        let _daemon = start(&server, &json!([entry(&extender, fields)]));
         let (first, second) = (uid(&server, "on-n1"), uid(&server, "on-n2"));
         high(&server);
         goes(&server, "on-n2").await;
@@ -114,7 +114,7 @@ async fn b089_a_node_without_victims_is_an_error_and_never_a_crash() {
         let server = full().await;
         let extender = always(Reply::Json(json!({"NodeNameToMetaVictims": victims})));
         let fields = json!({"preemptVerb": "preempt", "nodeCacheCapable": true});
-        let _daemon = Daemon::start(&server, &json!([entry(&extender, fields)]));
+        let _daemon = start(&server, &json!([entry(&extender, fields)]));
         high(&server);
         let (message, reason) = told(&server, "high", "preemption: ").await;
         assert_eq!(reason, "Unschedulable");
@@ -131,7 +131,7 @@ async fn b089_a_node_without_victims_is_left_out_where_the_extender_may_fail() {
         "n1": {"Pods": []}, "n2": {"Pods": [{"UID": victim}]},
     }})));
     let fields = json!({"preemptVerb": "preempt", "nodeCacheCapable": true, "ignorable": true});
-    let _daemon = Daemon::start(&server, &json!([entry(&extender, fields)]));
+    let _daemon = start(&server, &json!([entry(&extender, fields)]));
     high(&server);
     goes(&server, "on-n2").await;
     assert_eq!(deleted(&server), 1);
@@ -149,7 +149,7 @@ async fn b128_the_candidates_of_before_are_kept_when_an_ignorable_extender_fails
     });
     let fields = json!({"preemptVerb": "preempt", "nodeCacheCapable": true, "ignorable": true});
     let all = [&broken, &second].map(|own| entry(own, fields.clone()));
-    let _daemon = Daemon::start(&server, &json!(all));
+    let _daemon = start(&server, &json!(all));
     high(&server);
     goes(&server, "on-n2").await;
     assert_eq!(deleted(&server), 1);

@@ -106,6 +106,12 @@ impl<'a> Asking<'a> {
         text.ok_or_else(|| "the pod's object is not at hand".to_owned())
     }
 
+    /// The same; that it is not at hand is kept as the error.
+    fn known(&mut self, pod: PodId) -> Option<&'a RawValue> {
+        let found = self.pod(pod);
+        found.map_err(|error| self.extenders.error = error).ok()
+    }
+
     /// What a request about nodes says.
     fn args(
         &self,
@@ -295,12 +301,8 @@ impl Hooks for Asking<'_> {
         pod: PodId,
         nodes: &mut ExtenderNodes,
     ) -> bool {
-        let pod = match self.pod(pod) {
-            Ok(pod) => pod,
-            Err(error) => {
-                self.extenders.error = error;
-                return false;
-            }
+        let Some(pod) = self.known(pod) else {
+            return false;
         };
         let mut left = nodes.nodes().to_vec();
         for extender in self.extenders.asked(pod, |own| &own.config.filter_verb) {
@@ -361,12 +363,8 @@ impl Hooks for Asking<'_> {
         preemptor: PodId,
         candidates: &mut Candidates,
     ) -> bool {
-        let pod = match self.pod(preemptor) {
-            Ok(pod) => pod,
-            Err(error) => {
-                self.extenders.error = error;
-                return false;
-            }
+        let Some(pod) = self.known(preemptor) else {
+            return false;
         };
         let mut left: Vec<Candidate> = candidates
             .iter()
