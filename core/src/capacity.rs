@@ -8,12 +8,14 @@ mod measure;
 use crate::arena::Arena;
 use crate::batch::Batch;
 use crate::class::{Class, Compiler};
+use crate::cluster::columns::Columns;
 use crate::cluster::count::Counts;
 use crate::cluster::journal::Journal;
 use crate::cluster::link::Links;
 use crate::cluster::live::Live;
 use crate::cluster::order::Order;
 use crate::cluster::owner::Objects;
+use crate::cluster::term::Terms;
 use crate::cluster::topology::Topology;
 use crate::cluster::{ClassLinks, NodeRow, PROFILE_RECORDS, PROFILE_WORDS, PodRow, Resources};
 use crate::cycle::extender::Extended;
@@ -206,7 +208,8 @@ impl Capacities {
             bytes_of::<ClassLinks>(classes),
             Links::bytes(self.links as u64),
             records_bytes(terms, self.term_words),
-            bytes_of::<[u32; 2]>(terms),
+            bytes_of::<[u32; 3]>(terms),
+            Columns::bytes(Terms::columns_of(self) as u64, rows),
             Counts::bytes(terms, self.term_counts as u64),
             records_bytes(ports, ports.saturating_mul(4)),
             Counts::bytes(ports, self.port_counts as u64),

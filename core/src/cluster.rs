@@ -6,6 +6,7 @@
 
 mod chains;
 mod classes;
+pub(crate) mod columns;
 pub(crate) mod count;
 pub(crate) mod hash;
 pub(crate) mod journal;
@@ -185,7 +186,7 @@ impl Cluster {
             classes: Classes::new(c.classes, c.class_words),
             class_links,
             links: Links::new(c.links),
-            terms: Terms::new(c.terms, c.term_words, c.term_counts),
+            terms: Terms::new(c, rows),
             ports: Records::new(["ports", "ports"], c.ports, u64::from(c.ports) * 4),
             port_counts: Counts::new("port_counts", c.ports, c.port_counts),
             pods: FixedVec::with_capacity(c.pods as usize),

@@ -3,8 +3,10 @@
 //! Stage before: a pod's class, live in the cluster. Stage after: the scheduler assumes the pod.
 //! Mirrors `schedulePod` of `pkg/scheduler/schedule_one.go` in kube-scheduler 1.37.2.
 
+pub(crate) mod best;
 pub(crate) mod extender;
 pub(crate) mod external;
+mod found;
 mod nominated;
 pub(crate) mod plan;
 pub(crate) mod scratch;
@@ -77,6 +79,8 @@ pub(crate) struct Policy {
     /// The rotation index is a place among all nodes, which the chosen one moves, instead of a count
     /// of the nodes looked at.
     pub(crate) best: bool,
+    /// Nobody asks for more than the chosen node: it need not be found by a search.
+    pub(crate) keeps: bool,
     /// External plugins score, or extenders are asked, so that more than one node is wanted even where no
     /// plugin scores.
     pub(crate) scores_many: bool,
@@ -121,6 +125,11 @@ pub(crate) fn pick(
     scratch: &mut Scratch,
     outside: &mut Outside<'_>,
 ) -> Result<Found, AttemptError> {
+    if policy.keeps && !outside.wants_many() && scratch.unprepared.is_none() {
+        if let Some(found) = best::choose(attempt, *start, scratch)? {
+            return Ok(found);
+        }
+    }
     let evaluated = search(attempt, policy, start, scratch, outside)?;
     let feasible = scratch.list.len() as u32;
     let row = match feasible {
@@ -173,7 +182,7 @@ pub(crate) fn score_all(
 }
 
 /// Whether a plugin reads at Filter what it prepares at PreFilter, and fails without it.
-const fn needs_pre_filter(plugin: Plugin) -> bool {
+pub(crate) const fn needs_pre_filter(plugin: Plugin) -> bool {
     matches!(
         plugin,
         Plugin::NodePorts
@@ -195,6 +204,7 @@ pub(crate) fn pre_filter(
     mut runs: impl FnMut(Plugin),
 ) -> Result<bool, AttemptError> {
     let cluster = attempt.cluster;
+    scratch.is_marked = true;
     for (word, block) in scratch.alive.words_mut().iter_mut().zip(&cluster.blocks) {
         *word = block.present;
     }
@@ -311,10 +321,21 @@ pub(crate) fn score(
     scratch: &mut Scratch,
     mut enters: impl FnMut(Point, Option<Plugin>),
 ) -> Result<(), AttemptError> {
+    scratch.find_listed();
+    fill_columns(attempt, scratch, &mut enters)?;
+    scratch.sum(attempt);
+    Ok(())
+}
+
+/// Fills the columns of the plugins for what was found.
+pub(crate) fn fill_columns(
+    attempt: Attempt<'_>,
+    scratch: &mut Scratch,
+    enters: &mut impl FnMut(Point, Option<Plugin>),
+) -> Result<(), AttemptError> {
     enters(Point::PreScore, None);
     scratch.columns = [Column::Absent; Plugin::COUNT];
     if attempt.plan.scores.is_empty() {
-        scratch.sum(attempt);
         return Ok(());
     }
     if attempt.plan.pre_scores(Plugin::NodeAffinity) {
@@ -334,7 +355,7 @@ pub(crate) fn score(
             Plugin::TaintToleration => plugins::taint_toleration::score(attempt, scratch),
             Plugin::NodeAffinity => plugins::node_affinity::score(attempt, scratch)?,
             Plugin::NodeResourcesFit => Column::Kept,
-            Plugin::PodTopologySpread => pod_topology_spread::score(attempt, scratch)?,
+            Plugin::PodTopologySpread => pod_topology_spread::score(attempt, scratch),
             Plugin::InterPodAffinity => inter_pod_affinity::score(attempt, scratch),
             Plugin::NodeResourcesBalancedAllocation => {
                 plugins::node_resources_balanced_allocation::score(attempt)
@@ -346,6 +367,5 @@ pub(crate) fn score(
         };
         scratch.columns.set(*plugin as usize, column);
     }
-    scratch.sum(attempt);
     Ok(())
 }

@@ -49,6 +49,21 @@ pub fn rows(set: &[u64]) -> impl Iterator<Item = u32> + '_ {
         .flat_map(|(word, start)| lanes(*word).map(move |lane| start | lane as u32))
 }
 
+/// Rows of the set from `start` on, ascending, then those before it.
+pub fn rows_from(set: &[u64], start: u32) -> impl Iterator<Item = u32> + '_ {
+    let at = (start as usize / 64).min(set.len());
+    let (before, after) = set.split_at(at);
+    let first = after.first().copied().unwrap_or(0);
+    let later = u64::MAX << (start % 64);
+    let offset = (at as u32).saturating_mul(64);
+    let of_word = move |word: u64| lanes(word).map(move |lane| offset | lane as u32);
+    let rest = after.get(1..).unwrap_or_default();
+    of_word(first & later)
+        .chain(rows(rest).map(move |row| row.saturating_add(offset).saturating_add(64)))
+        .chain(rows(before))
+        .chain(of_word(first & !later))
+}
+
 /// Places of a word's bits, ascending.
 #[inline]
 pub fn lanes(mut word: u64) -> impl Iterator<Item = usize> {

@@ -64,8 +64,8 @@ pub enum Fidelity {
     /// Sampling, rotation and ties as kube-scheduler with `parallelism: 1`.
     #[default]
     Exact,
-    /// Every node is looked at; ties go to the first node at or after the rotation index, which
-    /// then moves behind the chosen one.
+    /// The best of all nodes; ties go to the first one at or after the rotation index in the order of
+    /// their ids, which then moves behind the chosen one.
     Best,
 }
 
@@ -113,6 +113,10 @@ pub struct Options {
     /// Whether the caller's [`Hooks`] ask the configuration's extenders; otherwise a configuration with
     /// some is refused.
     pub extenders: bool,
+    /// The most that a record of a placed pod is asked for, [`Detail::Full`] with `None`. With
+    /// [`Detail::None`] the best node is kept up to date from pod to pod where that is possible, and
+    /// found without a look at the others.
+    pub detail: Option<Detail>,
 }
 
 /// What happened to an object.
@@ -130,7 +134,7 @@ pub struct Scheduler {
     pub(crate) cluster: Cluster,
     pub(crate) plans: Vec<Plan>,
     policy: Policy,
-    /// Where the next search begins, in snapshot order.
+    /// Where the next search begins: in exact fidelity a place in snapshot order, in best a row.
     start: u32,
     random: SplitMix,
     pub(crate) scratch: Scratch,
@@ -193,7 +197,7 @@ impl Scheduler {
             plans.push(Plan::new(profile, &mut cluster)?);
         }
         let best = options.fidelity == Fidelity::Best;
-        let policy = Policy {
+        let mut policy = Policy {
             ties: options
                 .ties
                 .unwrap_or(if best { Ties::First } else { Ties::Heap }),
@@ -203,8 +207,14 @@ impl Scheduler {
                 NodeSearch::Sampled
             }),
             best,
+            keeps: false,
             scores_many: false,
         };
+        policy.keeps = best
+            && policy.ties == Ties::First
+            && policy.search == NodeSearch::All
+            && options.detail == Some(Detail::None);
+        cluster.live.room.keeps_peaks = policy.keeps;
         let rows = cluster.rows();
         let scratch = || {
             let domains = Topology::domains_bound(capacities.domains);
@@ -300,7 +310,9 @@ impl Scheduler {
     }
 
     /// Changes how many nodes are looked at from now on; returns how many were until now.
-    pub const fn set_node_search(&mut self, search: NodeSearch) -> NodeSearch {
+    pub fn set_node_search(&mut self, search: NodeSearch) -> NodeSearch {
+        let all = search == NodeSearch::All;
+        self.policy.keeps = all && self.cluster.live.room.keeps_peaks;
         core::mem::replace(&mut self.policy.search, search)
     }
 
@@ -475,6 +487,10 @@ impl Scheduler {
             return Err(Outcome::Error(AttemptError::NoProfile));
         };
         let attempt = Attempt::new(&self.cluster, plan, &row, slot);
+        if let Some(found) = self.kept_best(attempt) {
+            self.rotate(found);
+            return Ok(found);
+        }
         let rows = self.cluster.nodes.len();
         let mut outside = Outside::new(hooks, &self.externals, rows, row.class);
         let found = cycle::decide(
@@ -490,15 +506,19 @@ impl Scheduler {
         Ok(found)
     }
 
+    /// The best node, where it is kept up to date and nobody else has a say.
+    fn kept_best(&self, attempt: Attempt<'_>) -> Option<Found> {
+        let kept = self.policy.keeps && self.externals.is_empty();
+        kept.then(|| cycle::best::find(attempt, self.start))
+            .flatten()
+    }
+
     /// In best fidelity the next search begins behind the chosen node.
     fn rotate(&mut self, found: Found) {
         if self.policy.best
             && let Some(row) = found.row
         {
-            let order = self.cluster.order.list();
-            let place = order.iter().position(|own| *own == row).unwrap_or(0);
-            let next = place.saturating_add(1).checked_rem(order.len());
-            self.start = next.unwrap_or(0) as u32;
+            self.start = row.saturating_add(1);
         }
     }
 

@@ -20,7 +20,7 @@ macro_rules! vacant_numbers {
     )+};
 }
 
-vacant_numbers!(u8, u32, u64, usize, i64, i128, f64);
+vacant_numbers!(u8, u16, i16, u32, u64, usize, i64, i128, f64);
 
 impl Vacant for bool {
     const VACANT: &'static Self = &false;

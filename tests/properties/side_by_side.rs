@@ -58,9 +58,12 @@ pub struct SideBySide {
     mode: Mode,
     pub world: World,
     pub engine: Scheduler,
+    /// One that keeps the best nodes up to date instead of telling details, fed with the same; it
+    /// chooses as the one that searches.
+    kept: Option<Scheduler>,
     naive: Cluster,
     profiles: Vec<Profile>,
-    /// Where the best fidelity's next search begins.
+    /// The row at which the best fidelity's next search begins.
     rotation: usize,
     /// Decisions that were compared, and those of them that found a node.
     pub compared: (usize, usize),
@@ -70,12 +73,22 @@ impl SideBySide {
     pub fn new(case: &Case, mode: Mode) -> Self {
         let config = configuration(&case.profiles);
         let profiles = config.profiles().expect("a valid configuration");
-        let engine = Scheduler::new(&config, mode.options(), Capacities::for_size(320, 256))
-            .unwrap_or_else(|error| panic!("{error}"));
+        let scheduler = |options| {
+            Scheduler::new(&config, options, Capacities::for_size(320, 256))
+                .unwrap_or_else(|error| panic!("{error}"))
+        };
+        let engine = scheduler(mode.options());
+        let kept = (mode == Mode::Best).then(|| {
+            scheduler(Options {
+                detail: Some(Detail::None),
+                ..mode.options()
+            })
+        });
         Self {
             mode,
             world: World::new(case),
             engine,
+            kept,
             naive: Cluster::default(),
             profiles,
             rotation: 0,
@@ -102,6 +115,9 @@ impl SideBySide {
             Step::Forget(key) => {
                 let pod = self.find(key)?;
                 self.engine.forget(pod);
+                if let Some(kept) = &mut self.kept {
+                    kept.forget(pod);
+                }
                 self.naive.remove_pod(&key.0, &key.1);
                 Ok(())
             }
@@ -114,6 +130,10 @@ impl SideBySide {
         self.engine
             .apply(change, object)
             .map_err(|error| format!("refused: {error}"))?;
+        if let Some(kept) = &mut self.kept {
+            let applied = kept.apply(change, object);
+            applied.map_err(|error| format!("refused by the one that keeps: {error}"))?;
+        }
         match object {
             // The twin knows a pod by its node alone.
             Object::Pod(pod) if change != Change::Deleted && !pod.status.is_finished() => {
@@ -133,6 +153,9 @@ impl SideBySide {
         let pod = self.world.pod(key).pod.clone();
         let id = self.find(key)?;
         let decision = self.engine.schedule(id);
+        if let Some(kept) = &mut self.kept {
+            equal(&decision, &kept.schedule(id)).map_err(|error| format!("kept: {error}"))?;
+        }
         let record = self.engine.record(&decision, Detail::Full);
         let mut naive = std::mem::take(&mut self.naive);
         let next = self.compare(&mut naive, &pod, &decision, &record, true)?;
@@ -219,11 +242,21 @@ impl SideBySide {
             let ties = theirs.ties.clone().unwrap_or_else(|| vec![first.clone()]);
             match self.mode {
                 Mode::Best => {
-                    let order = naive.search_names();
-                    let mut places = (0..order.len()).map(|at| (self.rotation + at) % order.len());
-                    let place = places.find(|at| ties.contains(&order[*at]));
-                    equal(&place.map(|at| &order[at]), &Some(node))?;
-                    next = place.map(|at| (at + 1) % order.len());
+                    let (mut before, mut after) = (None, None);
+                    for id in self.engine.nodes() {
+                        let (row, name) = (id.index(), self.engine.node(id).name);
+                        let first = if row < self.rotation {
+                            &mut before
+                        } else {
+                            &mut after
+                        };
+                        if first.is_none() && ties.iter().any(|tie| tie == name) {
+                            *first = Some((row, name.to_owned()));
+                        }
+                    }
+                    let (row, first) = after.or(before).ok_or("no such tie")?;
+                    equal(&first, node)?;
+                    next = Some(row + 1);
                     theirs.node.clone_from(&ours.node);
                 }
                 Mode::AllRandom if ties.contains(node) => theirs.node.clone_from(&ours.node),

@@ -4,6 +4,7 @@
 //! decide become one bit a node and plugin, its own terms are counted, and both are repaired when
 //! something changes. The coldest class makes room for a new one.
 
+pub(crate) mod peaks;
 pub(crate) mod room;
 mod terms;
 
@@ -69,6 +70,13 @@ pub(crate) struct Slot {
     pub(crate) preferred_invalid: bool,
     /// Some node has taints that count against the class.
     pub(crate) has_taint_counts: bool,
+}
+
+impl Slot {
+    /// Whether the class neither spreads nor names other pods.
+    pub(crate) fn has_no_terms(&self) -> bool {
+        self.lengths == [0; 4]
+    }
 }
 
 impl Vacant for Slot {

@@ -511,6 +511,7 @@ impl Cluster {
         if let Some(node) = self.nodes.at_mut(row) {
             node.state = state;
         }
+        self.journal.push(row as u32);
         if let Some(block) = self.blocks.at_mut(row / 64) {
             let bit = 1 << (row % 64);
             block.present = if state == NodeState::Present {

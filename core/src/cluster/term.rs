@@ -4,9 +4,10 @@
 //! which ones is found once, when class or term is new. So no decision's cost depends on the pods
 //! that are there already.
 
+use super::columns::{Columns, NO_COLUMN, TermRows};
 use super::count::Counts;
 use super::owner::Objects;
-use crate::capacity::CapacityExceeded;
+use crate::capacity::{Capacities, CapacityExceeded};
 use crate::class::{ClassView, flag};
 use crate::fixed_vec::FixedVec;
 use crate::id::{KeyId, TermId};
@@ -93,9 +94,14 @@ impl<'a> AffinityTermView<'a> {
     }
 }
 
+/// Columns at least, if there are as many terms.
+const COLUMNS_MIN: u32 = 8;
+
 #[derive(Clone, Copy)]
 struct Term {
     key: Option<KeyId>,
+    /// Of [`Terms::columns`].
+    column: u32,
 }
 
 /// All terms and their counts.
@@ -104,25 +110,89 @@ pub(crate) struct Terms {
     pub(crate) records: Records,
     entries: FixedVec<Term>,
     pub(crate) counts: Counts,
+    columns: Columns,
     /// Moves whenever a carried term comes or goes, or could match differently.
     pub(crate) carried_version: u64,
 }
 
 impl Terms {
-    pub(crate) fn new(limit: u32, words: u64, counts: u32) -> Self {
+    pub(crate) fn new(capacities: &Capacities, rows: u32) -> Self {
+        let limit = capacities.terms;
         Self {
-            records: Records::new(["terms", "term_words"], limit, words),
+            records: Records::new(["terms", "term_words"], limit, capacities.term_words),
             entries: FixedVec::with_capacity(limit as usize),
-            counts: Counts::new("term_counts", limit, counts),
+            counts: Counts::new("term_counts", limit, capacities.term_counts),
+            columns: Columns::new(Self::columns_of(capacities), rows),
             carried_version: 0,
         }
     }
 
-    pub(crate) fn set(&mut self, term: TermId, key: Option<KeyId>) {
-        let entry = Term { key };
+    /// Terms that are counted in a column too.
+    pub(crate) const fn columns_of(capacities: &Capacities) -> u32 {
+        let half = capacities.live_classes / 2;
+        let wanted = if half > COLUMNS_MIN {
+            half
+        } else {
+            COLUMNS_MIN
+        };
+        if wanted < capacities.terms {
+            wanted
+        } else {
+            capacities.terms
+        }
+    }
+
+    /// Begins a term, which counts nothing yet.
+    pub(crate) fn begin(&mut self, term: TermId) {
+        let column = match self.kind(term) {
+            kind::LIST => NO_COLUMN,
+            _ => self.columns.take(),
+        };
+        let entry = Term { key: None, column };
         match self.entries.get_mut(term.index()) {
             Some(old) => *old = entry,
             None => self.entries.push(entry),
+        }
+    }
+
+    /// Sets the key whose domains are counted.
+    pub(crate) fn set_key(&mut self, term: TermId, key: KeyId) {
+        if let Some(entry) = self.entries.get_mut(term.index()) {
+            entry.key = Some(key);
+        }
+    }
+
+    /// Forgets all counts of a term that goes.
+    pub(crate) fn end(&mut self, term: TermId) {
+        self.counts.clear(term.0);
+        self.drop_column(term);
+    }
+
+    fn drop_column(&mut self, term: TermId) {
+        if let Some(entry) = self.entries.get_mut(term.index()) {
+            self.columns
+                .give_back(core::mem::replace(&mut entry.column, NO_COLUMN));
+        }
+    }
+
+    /// Counts of the term by row, where it has a column: what pods on the row itself add to it.
+    pub(crate) fn rows(&self, term: TermId) -> Option<TermRows<'_>> {
+        self.columns.get(self.entries.get(term.index())?.column)
+    }
+
+    /// Counts a pod on `row`, which is in `slot` of the term, or takes it out.
+    pub(crate) fn raise(&mut self, term: TermId, slot: u32, row: u32, add: bool) {
+        if add {
+            self.counts.increment(term.0, slot);
+        } else {
+            self.counts.decrement(term.0, slot);
+        }
+        let column = self.entries.get(term.index()).map(|entry| entry.column);
+        if let Some(column) = column
+            && column != NO_COLUMN
+            && !self.columns.raise(column, row, add)
+        {
+            self.drop_column(term);
         }
     }
 

@@ -20,7 +20,7 @@ impl Cluster {
         if !new {
             return Ok(term);
         }
-        self.terms.set(term, None);
+        self.terms.begin(term);
         if let Some(list) = self.terms.list_of(term) {
             self.terms.records.retain(list.0);
         }
@@ -45,7 +45,7 @@ impl Cluster {
             } else {
                 self.unmatch_classes(term);
             }
-            self.terms.counts.clear(term.0);
+            self.terms.end(term);
             if let Some(key) = self.terms.key(term) {
                 self.topology.release(key);
             }
@@ -79,7 +79,7 @@ impl Cluster {
     fn retain_key_of(&mut self, term: TermId) -> Result<(), CapacityExceeded> {
         if let [kind::GROUP | kind::JOINT | kind::CARRIED, label, ..] = *self.terms.words(term) {
             let key = self.retain_key(label)?;
-            self.terms.set(term, Some(key));
+            self.terms.set_key(term, key);
         }
         Ok(())
     }
@@ -134,11 +134,7 @@ impl Cluster {
                 domain => domain,
             },
         };
-        if add {
-            self.terms.counts.increment(term.0, slot);
-        } else {
-            self.terms.counts.decrement(term.0, slot);
-        }
+        self.terms.raise(term, slot, row, add);
     }
 
     /// Counts that the pods of a row have at most.

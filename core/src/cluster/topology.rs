@@ -4,7 +4,9 @@ use crate::capacity::{CapacityExceeded, bytes_of, sum};
 use crate::fixed_vec::FixedVec;
 use crate::id::{DomainId, KeyId};
 use crate::intern::{Word, hash_pair, index_bytes, reserved_index};
+use crate::node_set;
 use crate::table::{Count, Table, Vacant, occupy};
+use alloc::vec;
 use alloc::vec::Vec;
 use hashbrown::HashTable;
 
@@ -17,19 +19,29 @@ struct Domain {
     value: Word,
     /// Rows in the domain; 0 is vacant.
     rows: u32,
+    /// Of [`Topology::sets`].
+    set: u32,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Key {
     label: Word,
     references: u32,
+    /// Domains of more than one row.
+    shared: u32,
 }
+
+/// No set of rows.
+const NO_SET: u32 = u32::MAX;
+/// Domains of more than one row whose rows are kept as a set, at most.
+const SETS: usize = 64;
 
 impl Vacant for Domain {
     const VACANT: &'static Self = &Self {
         key: 0,
         value: 0,
         rows: 0,
+        set: NO_SET,
     };
 }
 
@@ -37,6 +49,7 @@ impl Vacant for Key {
     const VACANT: &'static Self = &Self {
         label: 0,
         references: 0,
+        shared: 0,
     };
 }
 
@@ -49,6 +62,11 @@ pub(crate) struct Topology {
     domains: FixedVec<Domain>,
     vacant: FixedVec<u32>,
     index: HashTable<u32>,
+    /// By key, one bit a row that has it.
+    keyed: Vec<u64>,
+    /// Rows of domains that share them, as sets.
+    sets: Vec<u64>,
+    vacant_sets: FixedVec<u32>,
     keys_limit: u32,
     domains_limit: u32,
 }
@@ -58,7 +76,9 @@ impl Topology {
         let mut columns = Vec::new();
         columns.resize((rows as usize).saturating_mul(keys as usize), NO_DOMAIN);
         let mut table = FixedVec::with_capacity(Self::domains_bound(domains));
-        table.push(Domain::default());
+        table.push(*Domain::VACANT);
+        let mut vacant_sets = FixedVec::with_capacity(SETS);
+        vacant_sets.extend((0..SETS as u32).rev());
         Self {
             keys: FixedVec::with_capacity(keys as usize),
             columns,
@@ -66,6 +86,9 @@ impl Topology {
             domains: table,
             vacant: FixedVec::with_capacity(domains as usize),
             index: reserved_index(domains),
+            keyed: vec![0; (rows as usize / 64).saturating_mul(keys as usize)],
+            sets: vec![0; (rows as usize / 64).saturating_mul(SETS)],
+            vacant_sets,
             keys_limit: keys,
             domains_limit: domains,
         }
@@ -78,6 +101,9 @@ impl Topology {
             bytes_of::<Domain>(domains.saturating_add(1)),
             bytes_of::<u32>(domains),
             index_bytes(domains),
+            bytes_of::<[u64; SETS]>(rows / 64),
+            bytes_of::<u64>((rows / 64).saturating_mul(keys)),
+            bytes_of::<u32>(SETS as u64),
         ])
     }
 
@@ -100,6 +126,7 @@ impl Topology {
         let new = Key {
             label,
             references: 1,
+            shared: 0,
         };
         if let Some(vacant) = self.keys.iter().position(|key| key.references == 0) {
             self.keys.set(vacant, new);
@@ -150,6 +177,47 @@ impl Topology {
         self.column(key).get(row).copied().unwrap_or(NO_DOMAIN)
     }
 
+    /// Whether each domain of the key is one row.
+    pub(crate) fn is_row_by_row(&self, key: KeyId) -> bool {
+        self.keys.at(key).shared == 0
+    }
+
+    /// Rows that have the key.
+    pub(crate) fn keyed(&self, key: KeyId) -> &[u64] {
+        self.keyed.column(self.rows / 64, key)
+    }
+
+    /// Gives each domain of the key that rows of `word`, in this block, are in, with those of them.
+    /// Several times for one whose rows are not kept as a set; rows without the key are left out.
+    #[inline]
+    pub(crate) fn each_domain(
+        &self,
+        key: KeyId,
+        block: usize,
+        word: u64,
+        mut give: impl FnMut(u32, u64),
+    ) {
+        let column = self.column(key).as_chunks::<64>().0;
+        let Some(domains) = column.get(block) else {
+            return;
+        };
+        let mut rest = word & *self.keyed(key).at(block);
+        while rest != 0 {
+            let lane = rest.trailing_zeros();
+            let domain = *domains.at(lane);
+            let own = self.rows_of(domain).map_or(0, |rows| *rows.at(block));
+            let rows = rest & own | 1 << lane;
+            give(domain, rows);
+            rest &= !rows;
+        }
+    }
+
+    /// The rows of a domain that has several, where they are kept as a set.
+    pub(crate) fn rows_of(&self, domain: u32) -> Option<&[u64]> {
+        let set = self.domains.at(domain).set;
+        (set != NO_SET).then(|| self.sets.column(self.rows / 64, set))
+    }
+
     /// The label value of a domain.
     pub(crate) fn value(&self, domain: DomainId) -> Word {
         self.domains.at(domain).value
@@ -175,16 +243,38 @@ impl Topology {
             Some(domain) => domain,
             None => self.new_domain(key, value),
         };
-        if let Some(entry) = self.domains.at_mut(domain) {
-            entry.rows.count_up();
-        }
         self.columns.column_mut(self.rows, key).set(row, domain);
+        node_set::insert(self.keyed.column_mut(self.rows / 64, key), row as u32);
+        let Some(entry) = self.domains.at_mut(domain) else {
+            return;
+        };
+        entry.rows.count_up();
+        let words = self.rows / 64;
+        if entry.rows == 2 {
+            if let Some(key) = self.keys.at_mut(key) {
+                key.shared.count_up();
+            }
+            if let Some(set) = self.vacant_sets.pop() {
+                entry.set = set;
+                let column = self.columns.column(self.rows, key);
+                let blocks = self.sets.column_mut(words, set).iter_mut();
+                for (word, domains) in blocks.zip(column.chunks_exact(64)) {
+                    for (lane, own) in domains.iter().enumerate() {
+                        *word |= u64::from(*own == domain) << lane;
+                    }
+                }
+            }
+        } else if entry.set != NO_SET {
+            node_set::insert(self.sets.column_mut(words, entry.set), row as u32);
+        }
     }
 
     /// Puts the row in the domain of its value under every key.
     pub(crate) fn set_row(&mut self, row: usize, value: impl Fn(Word) -> Option<Word>) {
         for key in 0..self.keys.len() {
-            let Key { label, references } = *self.keys.at(key);
+            let Key {
+                label, references, ..
+            } = *self.keys.at(key);
             if references > 0 {
                 self.set(KeyId::from_index(key), row, value(label));
             }
@@ -215,6 +305,7 @@ impl Topology {
             key: key.0,
             value,
             rows: 0,
+            set: NO_SET,
         };
         let id = occupy(&mut self.domains, &mut self.vacant, new);
         let domains = &self.domains;
@@ -233,10 +324,24 @@ impl Topology {
         if id == NO_DOMAIN {
             return;
         }
+        node_set::remove(self.keyed.column_mut(self.rows / 64, key), row as u32);
         let Some(domain) = self.domains.at_mut(id) else {
             return;
         };
         domain.rows.count_down();
+        let words = self.rows / 64;
+        if domain.rows == 1 {
+            if let Some(key) = self.keys.at_mut(key) {
+                key.shared.count_down();
+            }
+            let set = core::mem::replace(&mut domain.set, NO_SET);
+            if set != NO_SET {
+                self.sets.column_mut(words, set).fill(0);
+                self.vacant_sets.push(set);
+            }
+        } else if domain.set != NO_SET {
+            node_set::remove(self.sets.column_mut(words, domain.set), row as u32);
+        }
         if domain.rows == 0 {
             let hash = hash_pair(domain.key, domain.value);
             if let Ok(found) = self.index.find_entry(hash, |other| *other == id) {

@@ -3,6 +3,7 @@
 use super::volumes;
 use crate::capacity::CapacityExceeded;
 use crate::cluster::Cluster;
+use crate::cluster::live::Static;
 use crate::id::ResourceId;
 use crate::kernel::{CPU, EPHEMERAL, MEMORY, word};
 use crate::plugins::{Plugin, Point};
@@ -71,6 +72,17 @@ pub(crate) struct Plan {
     pub(crate) hard_pod_affinity_weight: i64,
     pub(crate) ignore_preferred_terms_of_existing_pods: bool,
     pub(crate) has_added_preferred: bool,
+    /// Set where the best node of a class can be kept up to date.
+    pub(crate) kept: Option<KeptPlan>,
+}
+
+/// What peaks are made of, see `cycle/best.rs`.
+#[derive(Clone)]
+pub(crate) struct KeptPlan {
+    /// Verdicts of the profile's filters that node objects decide.
+    pub(crate) refusing: Vec<Static>,
+    /// Weights of NodeResourcesFit and NodeResourcesBalancedAllocation, 0 where one does not score.
+    pub(crate) weights: [i16; 2],
 }
 
 impl Plan {
@@ -103,6 +115,7 @@ impl Plan {
             _ => None,
         };
         let scores = profile.plugins(Point::Score);
+        let kept = super::best::plan(profile);
         let runs_at = |point| -> [bool; Plugin::COUNT] {
             core::array::from_fn(|at| {
                 let plugin = Plugin::ALL.get(at);
@@ -152,6 +165,7 @@ impl Plan {
             balanced,
             hard_pod_affinity_weight: i64::from(args.hard_pod_affinity_weight),
             ignore_preferred_terms_of_existing_pods: args.ignore_preferred_terms_of_existing_pods,
+            kept,
             has_added_preferred: args.added_affinity.as_ref().is_some_and(|added| {
                 added
                     .preferred

@@ -122,6 +122,8 @@ pub(crate) struct Scratch {
     refused: Vec<u64>,
     /// Scratch set of the plugin that is running.
     pub(crate) set: NodeSet,
+    /// Whether an attempt wrote to the sets of refused and searched rows.
+    pub(crate) is_marked: bool,
     /// PreFilter narrowed the search.
     pub(crate) narrowed: bool,
     /// PreFilter found that no node is left, and why.
@@ -135,6 +137,8 @@ pub(crate) struct Scratch {
     pub(crate) kept: Option<(u32, Refusal)>,
     /// Fit's reasons of rows that it refused with nominated pods counted.
     pub(crate) lacks: FixedVec<(u32, Lacks)>,
+    /// Feasible rows, while they are scored.
+    pub(crate) found: NodeSet,
     /// Feasible rows in the order in which they were found.
     pub(crate) list: FixedVec<u32>,
     /// Normalised scores, a column of all rows for each plugin that scores.
@@ -183,12 +187,14 @@ impl Scratch {
             searched: NodeSet::new(rows),
             refused: filled(words.saturating_mul(Refusal::ALL.len()), 0),
             set: NodeSet::new(rows),
+            is_marked: false,
             narrowed: false,
             pre_filter_refusal: None,
             skips_pod_affinity: false,
             unprepared: None,
             kept: None,
             lacks: FixedVec::with_capacity(rows),
+            found: NodeSet::new(rows),
             list: FixedVec::with_capacity(rows),
             scores: filled(rows.saturating_mul(SCORERS.len()), 0),
             columns: [Column::Absent; Plugin::COUNT],
@@ -207,7 +213,7 @@ impl Scratch {
 
     pub(crate) const fn bytes(rows: u64, domains: u64, keys: u64) -> u64 {
         sum(&[
-            bytes_of::<[u64; 3]>(rows / 64),
+            bytes_of::<[u64; 4]>(rows / 64),
             bytes_of::<[u64; Refusal::ALL.len()]>(rows / 64),
             bytes_of::<[u8; SCORERS.len()]>(rows),
             bytes_of::<[i64; 3]>(rows),
@@ -222,8 +228,11 @@ impl Scratch {
     /// Forgets the last attempt.
     pub(crate) fn begin(&mut self, cluster: &Cluster) {
         debug_assert_eq!(self.rows, cluster.rows());
-        self.refused.fill(0);
-        self.searched.clear();
+        if self.is_marked {
+            self.refused.fill(0);
+            self.searched.clear();
+            self.is_marked = false;
+        }
         self.narrowed = false;
         self.pre_filter_refusal = None;
         self.volumes.clear();
@@ -315,6 +324,7 @@ impl Scratch {
     /// Begins anew with one row alone, for the filters.
     pub(crate) fn begin_row(&mut self, row: u32) {
         self.refused.fill(0);
+        self.is_marked = true;
         self.alive.clear();
         self.unprepared = None;
         self.alive.insert(row);
@@ -385,6 +395,15 @@ impl Scratch {
         }
     }
 
+    /// The plugin's scores by row; empty where they are the same for all.
+    pub(crate) fn rows_of<'a>(&'a self, attempt: Attempt<'a>, plugin: Plugin) -> &'a [u8] {
+        match *self.columns.at(plugin as usize) {
+            Column::Absent | Column::Constant(_) => &[],
+            Column::Rows => self.column(plugin),
+            Column::Kept => kept(attempt.cluster, plugin, attempt.slot),
+        }
+    }
+
     /// Sums the columns by weight into `totals`.
     pub(crate) fn sum(&mut self, attempt: Attempt<'_>) {
         // Without any plugin upstream gives each node 1.
@@ -399,48 +418,15 @@ impl Scratch {
         totals.clear();
         totals.resize(self.list.len(), constant);
         for (plugin, weight) in &attempt.plan.scores {
-            let column = match *self.columns.at(*plugin as usize) {
-                Column::Absent | Column::Constant(_) => continue,
-                Column::Rows => self.column(*plugin),
-                Column::Kept => kept(attempt.cluster, *plugin, attempt.slot),
-            };
+            let column = self.rows_of(attempt, *plugin);
+            if column.is_empty() {
+                continue;
+            }
             for (total, row) in totals.iter_mut().zip(&self.list) {
                 *total = total.wrapping_add(weighted(*column.at(*row), *weight));
             }
         }
         self.totals = totals;
-    }
-
-    /// Scales raw scores of the feasible rows to 0..=100 by their maximum.
-    ///
-    /// Mirrors `DefaultNormalizeScore` of `plugins/helper/normalize_score.go`.
-    pub(crate) fn normalize(&mut self, plugin: Plugin, reverse: bool) -> Column {
-        let list = core::mem::take(&mut self.list);
-        let raw = core::mem::take(&mut self.raw);
-        let highest = list
-            .iter()
-            .map(|row| *raw.at(*row))
-            .max()
-            .unwrap_or(0)
-            .max(0);
-        let column = self.column_mut(plugin);
-        for row in &list {
-            let percent = raw.at(*row).saturating_mul(100).checked_div(highest);
-            let scaled = percent.unwrap_or(0) as u8;
-            let score = if reverse {
-                100_u8.saturating_sub(scaled)
-            } else {
-                scaled
-            };
-            column.set(*row, score);
-        }
-        self.list = list;
-        self.raw = raw;
-        if highest == 0 {
-            Column::Constant(if reverse { 100 } else { 0 })
-        } else {
-            Column::Rows
-        }
     }
 }
 
@@ -460,12 +446,13 @@ fn kept(cluster: &Cluster, plugin: Plugin, slot: usize) -> &[u8] {
 }
 
 /// Sums by topology domain or row, of which few are touched in an attempt.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct DomainSums {
     sums: Vec<i64>,
     marks: Vec<u32>,
     generation: u32,
-    touched: u32,
+    /// Places that are there.
+    touched: FixedVec<u32>,
 }
 
 impl DomainSums {
@@ -474,13 +461,13 @@ impl DomainSums {
             sums: filled(places, 0),
             marks: filled(places, 0),
             generation: 0,
-            touched: 0,
+            touched: FixedVec::with_capacity(places),
         }
     }
 
     /// Forgets all sums.
     pub(crate) fn clear(&mut self) {
-        self.touched = 0;
+        self.touched.clear();
         // A mark of an earlier round must never look new.
         if self.generation == u32::MAX {
             self.marks.fill(0);
@@ -497,7 +484,7 @@ impl DomainSums {
         if *mark != self.generation {
             *mark = self.generation;
             *sum = 0;
-            self.touched.count_up();
+            self.touched.push(place);
         }
         *sum = sum.saturating_add(amount);
     }
@@ -516,17 +503,23 @@ impl DomainSums {
     }
 
     /// Places that are there.
-    pub(crate) const fn len(&self) -> u32 {
-        self.touched
+    pub(crate) fn len(&self) -> u32 {
+        self.touched.len() as u32
+    }
+
+    /// The places that are there, and their sums to be changed.
+    pub(crate) fn each(&mut self, mut change: impl FnMut(&mut i64)) {
+        for place in &self.touched {
+            if let Some(sum) = self.sums.at_mut(*place) {
+                change(sum);
+            }
+        }
     }
 
     /// The smallest sum of those that are there.
     pub(crate) fn minimum(&self) -> Option<i64> {
-        let there = self.marks.iter().zip(&self.sums);
-        there
-            .filter(|(mark, _)| **mark == self.generation)
-            .map(|(_, sum)| *sum)
-            .min()
+        let there = self.touched.iter();
+        there.map(|place| *self.sums.at(*place)).min()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Which nodes are looked at, in which order, and when to stop.
 
 use super::{Attempt, Policy, Scratch};
+use crate::node_set;
 use crate::scheduler::NodeSearch;
-use crate::table::Table;
+use crate::table::{Count, Table};
 
 /// Fewer nodes than this are all looked at, and as many feasible ones are always wanted.
 const WANTED_MIN: u32 = 100;
@@ -33,6 +34,9 @@ pub(super) fn walk(
     start: &mut u32,
     scratch: &mut Scratch,
 ) -> u32 {
+    if policy.best {
+        return walk_rows(attempt, policy, *start, scratch);
+    }
     let order = attempt.cluster.order.list();
     let all = order.len() as u32;
     // A narrowed list is the order without the other nodes.
@@ -46,26 +50,8 @@ pub(super) fn walk(
         order
     };
     let length = list.len() as u32;
-    let wanted = match policy.search {
-        _ if scratch.unprepared.is_some() => 0,
-        NodeSearch::All => length,
-        // Upstream takes the first node that fits where nothing is scored.
-        NodeSearch::Sampled if attempt.plan.scores.is_empty() && !policy.scores_many => 1,
-        NodeSearch::Sampled => wanted(length, attempt.plan.percentage),
-    };
-    let from = if policy.best {
-        // Nodes may have gone since the index was set.
-        let begin = start.checked_rem(all).unwrap_or(0) as usize;
-        let before = order.get(..begin).unwrap_or(order).iter();
-        if scratch.narrowed {
-            before.filter(|row| searched(row)).count() as u32
-        } else {
-            before.len() as u32
-        }
-    } else {
-        *start
-    };
-    let from = from.checked_rem(length).unwrap_or(0) as usize;
+    let wanted = wanted_of(attempt, policy, scratch, length);
+    let from = start.checked_rem(length).unwrap_or(0) as usize;
     let reached = take(list, from, wanted, scratch);
     scratch.narrow = narrow;
     if reached < length {
@@ -73,11 +59,50 @@ pub(super) fn walk(
     }
     // A nominated node is looked at whether or not the walk meets it.
     let processed = reached.saturating_add(u32::from(scratch.restore_kept()));
-    if !policy.best {
-        let old = start.checked_rem(all).unwrap_or(0);
-        *start = old.saturating_add(processed).checked_rem(all).unwrap_or(0);
-    }
+    let old = start.checked_rem(all).unwrap_or(0);
+    *start = old.saturating_add(processed).checked_rem(all).unwrap_or(0);
     processed
+}
+
+/// Feasible nodes after which a search among `length` nodes stops.
+fn wanted_of(attempt: Attempt<'_>, policy: Policy, scratch: &Scratch, length: u32) -> u32 {
+    match policy.search {
+        _ if scratch.unprepared.is_some() => 0,
+        NodeSearch::All => length,
+        // Upstream takes the first node that fits where nothing is scored.
+        NodeSearch::Sampled if attempt.plan.scores.is_empty() && !policy.scores_many => 1,
+        NodeSearch::Sampled => wanted(length, attempt.plan.percentage),
+    }
+}
+
+/// The same in the order of rows, from row `start` on and round to it.
+fn walk_rows(attempt: Attempt<'_>, policy: Policy, start: u32, scratch: &mut Scratch) -> u32 {
+    let length = node_set::count(scratch.searched.words());
+    let wanted = wanted_of(attempt, policy, scratch, length);
+    scratch.list.clear();
+    let mut reached = length;
+    if wanted == length {
+        let (list, alive) = (&mut scratch.list, scratch.alive.words());
+        list.extend(node_set::rows_from(alive, start));
+    } else {
+        reached = 0;
+        scratch.set.clear();
+        for row in node_set::rows_from(scratch.searched.words(), start) {
+            let passes = scratch.alive.contains(row);
+            if passes && scratch.list.len() as u32 >= wanted {
+                break;
+            }
+            if passes {
+                scratch.list.push(row);
+            }
+            scratch.set.insert(row);
+            reached.count_up();
+        }
+        scratch.searched.copy_from(&scratch.set);
+        scratch.forget_unsearched();
+    }
+    // A nominated node is looked at whether or not the walk meets it.
+    reached.saturating_add(u32::from(scratch.restore_kept()))
 }
 
 /// Walks `list` from `from`; returns how many nodes were looked at and kept or refused.

@@ -67,7 +67,7 @@ impl SplitMix {
     }
 
     /// A number below `bound`, without bias to speak of; 0 for a bound of 0.
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         let product = u128::from(self.next()).saturating_mul(u128::from(bound));
         (product >> 64) as u64
     }

@@ -169,6 +169,9 @@ pub(crate) fn record(
         slot: 0,
         pinned_row: None,
     };
+    if decision.outcome != Outcome::Unschedulable && detail == Detail::None {
+        return record;
+    }
     let refused = Refusals::of(scheduler, attempt, texts);
     if decision.outcome == Outcome::Unschedulable {
         record.message = Some(message(scheduler, attempt, &refused));

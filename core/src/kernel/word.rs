@@ -153,6 +153,53 @@ fn balance_of(block: &NodeBlock, request: &Request, lane: usize) -> u8 {
     50_i32.wrapping_add(gain.wrapping_add(50) >> 1) as u8
 }
 
+/// Adds a column of scores by its weight. All weights together are at most 327, so that 16 bits hold
+/// every sum. Twin: the sum over columns in `cycle/scratch.rs`.
+pub fn add_scores(totals: &mut [i16; LANES], scores: &[u8; LANES], weight: i16) {
+    for (total, score) in totals.iter_mut().zip(scores) {
+        *total = total.wrapping_add(i16::from(*score).wrapping_mul(weight));
+    }
+}
+
+/// Makes totals -1 in lanes whose bit in `word` is not set.
+pub fn mask(totals: &mut [i16; LANES], word: u64) {
+    for (part, totals) in totals.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+        let bits = (word >> (16 * part)) as u16;
+        for (at, total) in totals.iter_mut().enumerate() {
+            *total |= if bits & 1 << at == 0 { -1 } else { 0 };
+        }
+    }
+}
+
+/// Sum of the counts in lanes whose bit in `word` is set.
+pub fn masked_sum(word: u64, counts: &[u16; LANES]) -> u32 {
+    let mut sum = 0_u32;
+    for (part, counts) in counts.as_chunks::<16>().0.iter().enumerate() {
+        let bits = (word >> (16 * part)) as u16;
+        let mut sums = [0_u32; 16];
+        for (at, count) in counts.iter().enumerate() {
+            let on = if bits & 1 << at == 0 { 0 } else { u16::MAX };
+            sums[at] = u32::from(count & on);
+        }
+        sum = sum.wrapping_add(sums.iter().fold(0, |sum, own| sum.wrapping_add(*own)));
+    }
+    sum
+}
+
+/// The highest of the totals.
+pub fn peak(totals: &[i16; LANES]) -> i16 {
+    totals.iter().fold(-1, |peak, total| peak.max(*total))
+}
+
+/// Lanes with this total.
+pub fn equal(totals: &[i16; LANES], total: i16) -> u64 {
+    let mut flags = [0; LANES];
+    for (flag, own) in flags.iter_mut().zip(totals) {
+        *flag = u8::from(*own == total);
+    }
+    pack(&flags)
+}
+
 /// `value` cut to a whole number, for 0 <= value < 2^31.
 ///
 /// A cast saturates, which keeps loops from becoming vectors; adding 2^52 leaves the rounded number

@@ -34,18 +34,18 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
     }
     let ceiling = THRESHOLD_MAX.saturating_mul(i64::from(attempt.class.class.image_count));
     let range = ceiling.saturating_sub(THRESHOLD_MIN);
-    let list = core::mem::take(&mut scratch.list);
-    for row in &list {
+    let found = core::mem::take(&mut scratch.found);
+    for row in found.rows() {
         let sum = scratch
             .row_sums
-            .sum(*row)
+            .sum(row)
             .clamp(THRESHOLD_MIN, ceiling.max(THRESHOLD_MIN));
         let above = sum.saturating_sub(THRESHOLD_MIN).saturating_mul(100);
         let score = above.checked_div(range).unwrap_or(0);
         scratch
             .column_mut(Plugin::ImageLocality)
-            .set(*row, score as u8);
+            .set(row, score as u8);
     }
-    scratch.list = list;
+    scratch.found = found;
     Column::Rows
 }

@@ -7,9 +7,10 @@
 use super::Plugin;
 use crate::cluster::term::{CarriedView, role};
 use crate::cluster::topology::NO_DOMAIN;
+use crate::cycle::scratch::DomainSums;
 use crate::cycle::{Attempt, Column, Refusal, Scratch};
-use crate::id::KeyId;
-use crate::node_set::lanes;
+use crate::id::{KeyId, TermId};
+use crate::node_set::{NodeSet, lanes};
 use crate::table::Table;
 
 /// No matching pod in the domains of the required terms.
@@ -37,48 +38,29 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
     if scratch.skips_pod_affinity {
         return;
     }
-    filter_affinity(attempt, scratch);
+    let mut set = core::mem::take(&mut scratch.set);
+    filter_affinity(attempt, &mut set, scratch);
     let cluster = attempt.cluster;
     let live = &cluster.live;
-
-    scratch.domains.clear();
-    for (term, _) in live.anti_affinity(attempt.slot) {
-        for (domain, _) in cluster.terms.counts.slots(term.0) {
-            scratch.domains.add(domain, 1);
-        }
+    for (term, key) in live.anti_affinity(attempt.slot) {
+        mark(attempt, term, key, &mut set, &mut scratch.domains);
+        scratch.refuse(Refusal::PodAntiAffinity, set.words());
     }
-    if scratch.domains.len() > 0 {
-        for (_, key) in live.anti_affinity(attempt.slot) {
-            refuse_marked(attempt, key, Refusal::PodAntiAffinity, scratch);
-        }
-    }
-
-    scratch.domains.clear();
-    scratch.keys.fill(false);
     for term in live.felt(attempt.slot) {
         let carried = CarriedView::read(cluster.terms.words(term));
-        if carried.is_some_and(|carried| carried.role == role::REQUIRED_ANTI_AFFINITY) {
-            for (domain, _) in cluster.terms.counts.slots(term.0) {
-                scratch.domains.add(domain, 1);
-            }
-            if let Some(key) = cluster.terms.key(term) {
-                scratch.keys.set(key, true);
-            }
+        if carried.is_some_and(|carried| carried.role == role::REQUIRED_ANTI_AFFINITY)
+            && let Some(key) = cluster.terms.key(term)
+        {
+            mark(attempt, term, key, &mut set, &mut scratch.domains);
+            scratch.refuse(Refusal::ExistingAntiAffinity, set.words());
         }
     }
-    if scratch.domains.len() > 0 {
-        for key in 0..scratch.keys.len() {
-            if *scratch.keys.at(key) {
-                let key = KeyId::from_index(key);
-                refuse_marked(attempt, key, Refusal::ExistingAntiAffinity, scratch);
-            }
-        }
-    }
+    scratch.set = set;
 }
 
 /// Required affinity: the node has every key, and a matching pod in each of their domains; where
 /// nobody matches anywhere and the pod matches itself, having the keys is enough.
-fn filter_affinity(attempt: Attempt<'_>, scratch: &mut Scratch) {
+fn filter_affinity(attempt: Attempt<'_>, set: &mut NodeSet, scratch: &mut Scratch) {
     let cluster = attempt.cluster;
     let groups = || cluster.live.affinity(attempt.slot);
     if groups().next().is_none() {
@@ -86,36 +68,55 @@ fn filter_affinity(attempt: Attempt<'_>, scratch: &mut Scratch) {
     }
     let nobody = groups().all(|(term, _)| cluster.terms.counts.is_empty(term.0));
     let keys_suffice = nobody && attempt.live().self_affine;
-    scratch.domains.clear();
-    for (term, _) in groups() {
-        for (domain, _) in cluster.terms.counts.slots(term.0) {
-            scratch.domains.add(domain, 1);
+    for (term, key) in groups() {
+        if keys_suffice {
+            let keyed = cluster.topology.keyed(key);
+            set.words_mut().copy_from_slice(keyed);
+        } else {
+            mark(attempt, term, key, set, &mut scratch.domains);
         }
-    }
-    for (_, key) in groups() {
-        for (block, domains) in cluster.topology.column(key).chunks_exact(64).enumerate() {
-            let mut refused = 0;
-            for lane in lanes(*scratch.alive.words().at(block)) {
-                let domain = *domains.at(lane);
-                let matched = keys_suffice || scratch.domains.contains(domain);
-                refused |= u64::from(domain == NO_DOMAIN || !matched) << lane;
-            }
-            scratch.refuse_word(Refusal::PodAffinity, block, refused);
+        for word in set.words_mut() {
+            *word = !*word;
         }
+        scratch.refuse(Refusal::PodAffinity, set.words());
     }
 }
 
-/// Refuses the rows whose domain under `key` is marked.
-fn refuse_marked(attempt: Attempt<'_>, key: KeyId, refusal: Refusal, scratch: &mut Scratch) {
-    let column = attempt.cluster.topology.column(key);
-    for (block, domains) in column.chunks_exact(64).enumerate() {
-        let mut refused = 0;
-        for lane in lanes(*scratch.alive.words().at(block)) {
-            let domain = *domains.at(lane);
-            let marked = domain != NO_DOMAIN && scratch.domains.contains(domain);
-            refused |= u64::from(marked) << lane;
+/// Makes `set` the rows in whose domain under `key` the term counts somebody.
+fn mark(
+    attempt: Attempt<'_>,
+    term: TermId,
+    key: KeyId,
+    set: &mut NodeSet,
+    domains: &mut DomainSums,
+) {
+    let (terms, topology) = (&attempt.cluster.terms, &attempt.cluster.topology);
+    if let Some(rows) = terms.rows(term)
+        && topology.is_row_by_row(key)
+    {
+        set.words_mut().copy_from_slice(rows.set);
+        return;
+    }
+    set.clear();
+    domains.clear();
+    for (domain, _) in terms.counts.slots(term.0) {
+        match topology.rows_of(domain) {
+            Some(rows) => {
+                for (word, rows) in set.words_mut().iter_mut().zip(rows) {
+                    *word |= rows;
+                }
+            }
+            None => domains.add(domain, 1),
         }
-        scratch.refuse_word(refusal, block, refused);
+    }
+    if domains.len() > 0 {
+        let column = topology.column(key).chunks_exact(64);
+        for (word, own) in set.words_mut().iter_mut().zip(column) {
+            for (lane, domain) in own.iter().enumerate() {
+                let marked = *domain != NO_DOMAIN && domains.contains(*domain);
+                *word |= u64::from(marked) << lane;
+            }
+        }
     }
 }
 
@@ -127,7 +128,7 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
     }
 }
 
-/// Fills the raw scores of the feasible rows; `false`: the plugin skips itself.
+/// Fills the raw scores of the found rows; `false`: the plugin skips itself.
 pub(crate) fn fill_raw(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
     let cluster = attempt.cluster;
     let live = &cluster.live;
@@ -137,79 +138,100 @@ pub(crate) fn fill_raw(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
     }
     scratch.domains.clear();
     scratch.keys.fill(false);
-    for (term, key, weight) in live.preferred_terms(attempt.slot) {
+    let mut counts_somebody = false;
+    each_weighted(attempt, |term, key, weight| {
+        counts_somebody |= !cluster.terms.counts.is_empty(term.0);
+        if has_rows(attempt, term, key) {
+            return;
+        }
         scratch.keys.set(key, true);
         for (domain, count) in cluster.terms.counts.slots(term.0) {
-            scratch
-                .domains
-                .add(domain, weight.saturating_mul(i64::from(count)));
+            let sum = weight.saturating_mul(i64::from(count));
+            scratch.domains.add(domain, sum);
         }
+    });
+    if !counts_somebody {
+        return false;
     }
-    for term in live.felt(attempt.slot) {
+    scratch.fill_raw(|_, _, raw| raw.fill(0));
+    each_weighted(attempt, |term, key, weight| {
+        let rows = cluster.terms.rows(term);
+        if let Some(rows) = rows.filter(|_| has_rows(attempt, term, key)) {
+            let counts = rows.counts.as_chunks::<64>().0;
+            scratch.fill_raw(|block, word, raw| {
+                if word & *rows.set.at(block) == 0 {
+                    return;
+                }
+                for (raw, count) in raw.iter_mut().zip(counts.get(block).into_iter().flatten()) {
+                    *raw = raw.wrapping_add(weight.wrapping_mul(i64::from(*count)));
+                }
+            });
+        }
+    });
+    let (keys, domains) = (
+        core::mem::take(&mut scratch.keys),
+        core::mem::take(&mut scratch.domains),
+    );
+    for key in (0..keys.len()).filter(|key| *keys.at(*key)) {
+        let key = KeyId::from_index(key);
+        scratch.fill_raw(|block, word, raw| {
+            cluster
+                .topology
+                .each_domain(key, block, word, |domain, rows| {
+                    let sum = domains.sum(domain);
+                    if sum != 0 {
+                        for lane in lanes(rows) {
+                            if let Some(raw) = raw.at_mut(lane) {
+                                *raw = raw.saturating_add(sum);
+                            }
+                        }
+                    }
+                });
+        });
+    }
+    scratch.keys = keys;
+    scratch.domains = domains;
+    true
+}
+
+/// Whether the term is read by row: each domain is one, and it has a column.
+fn has_rows(attempt: Attempt<'_>, term: TermId, key: KeyId) -> bool {
+    attempt.cluster.topology.is_row_by_row(key) && attempt.cluster.terms.rows(term).is_some()
+}
+
+/// The terms that score the pod, with the key and the weight of each.
+fn each_weighted(attempt: Attempt<'_>, mut give: impl FnMut(TermId, KeyId, i64)) {
+    let (cluster, plan) = (attempt.cluster, attempt.plan);
+    for (term, key, weight) in cluster.live.preferred_terms(attempt.slot) {
+        give(term, key, weight);
+    }
+    for term in cluster.live.felt(attempt.slot) {
         let Some(carried) = CarriedView::read(cluster.terms.words(term)) else {
             continue;
         };
         let weight = match carried.role {
-            role::REQUIRED_AFFINITY if attempt.plan.hard_pod_affinity_weight > 0 => {
-                attempt.plan.hard_pod_affinity_weight
+            role::REQUIRED_AFFINITY if plan.hard_pod_affinity_weight > 0 => {
+                plan.hard_pod_affinity_weight
             }
             role::PREFERRED_AFFINITY => i64::from(carried.weight),
             role::PREFERRED_ANTI_AFFINITY => i64::from(carried.weight).saturating_neg(),
             _ => continue,
         };
         if let Some(key) = cluster.terms.key(term) {
-            scratch.keys.set(key, true);
-        }
-        for (domain, count) in cluster.terms.counts.slots(term.0) {
-            scratch
-                .domains
-                .add(domain, weight.saturating_mul(i64::from(count)));
+            give(term, key, weight);
         }
     }
-    if scratch.domains.len() == 0 {
-        return false;
-    }
-    let list = core::mem::take(&mut scratch.list);
-    for row in &list {
-        scratch.raw.set(*row, 0);
-    }
-    for key in 0..scratch.keys.len() {
-        if !scratch.keys.at(key) {
-            continue;
-        }
-        let column = cluster.topology.column(KeyId::from_index(key));
-        for row in &list {
-            let domain = *column.at(*row);
-            if domain != NO_DOMAIN
-                && let Some(sum) = scratch.raw.at_mut(*row)
-            {
-                *sum = sum.saturating_add(scratch.domains.sum(domain));
-            }
-        }
-    }
-    scratch.list = list;
-    true
 }
 
 /// Spreads the sums over 0..=100 between their extremes; all 0 where they are equal.
 fn normalize(scratch: &mut Scratch) -> Column {
-    let list = core::mem::take(&mut scratch.list);
-    let raw = core::mem::take(&mut scratch.raw);
-    let sums = || list.iter().map(|row| *raw.at(*row));
-    let lowest = sums().min().unwrap_or(0);
-    let range = sums().max().unwrap_or(0).saturating_sub(lowest);
-    let column = scratch.column_mut(Plugin::InterPodAffinity);
-    if range > 0 {
-        for row in &list {
-            let above = raw.at(*row).saturating_sub(lowest) as f64;
-            column.set(*row, (100.0 * (above / range as f64)) as u8);
-        }
+    let (lowest, highest) = scratch.extremes(false).unwrap_or((0, 0));
+    let range = highest.saturating_sub(lowest);
+    if range <= 0 {
+        return Column::Constant(0);
     }
-    scratch.list = list;
-    scratch.raw = raw;
-    if range > 0 {
-        Column::Rows
-    } else {
-        Column::Constant(0)
-    }
+    scratch.scale(Plugin::InterPodAffinity, (lowest, highest), |raw| {
+        let above = raw.saturating_sub(lowest) as f64;
+        (100.0 * (above / range as f64)) as u8
+    })
 }

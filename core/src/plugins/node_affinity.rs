@@ -10,7 +10,6 @@ use crate::cycle::{Attempt, Column, Refusal, Scratch};
 use crate::decision::AttemptError;
 use crate::intern::{Texts, Word};
 use crate::selector::{NodeFacts, items, pairs_hold, term_is_valid, term_matches, term_names_node};
-use crate::table::Table;
 
 /// The pod's selector or required affinity does not match.
 pub const REASON: &str = "node(s) didn't match Pod's node affinity/selector";
@@ -88,8 +87,14 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<Colum
     }
     pre_score(attempt)?;
     let preferred = attempt.cluster.live.preferred(attempt.slot);
-    for row in &scratch.list {
-        scratch.raw.set(*row, i64::from(*preferred.at(*row)));
-    }
+    let preferred = preferred.as_chunks::<64>().0;
+    scratch.fill_raw(|block, _, raw| {
+        for (raw, weight) in raw
+            .iter_mut()
+            .zip(preferred.get(block).into_iter().flatten())
+        {
+            *raw = i64::from(*weight);
+        }
+    });
     Ok(scratch.normalize(Plugin::NodeAffinity, false))
 }

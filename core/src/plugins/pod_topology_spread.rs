@@ -10,10 +10,9 @@ pub(crate) use hard::filter;
 pub(crate) use soft::score;
 
 use crate::cluster::live::{Constraint, Static};
-use crate::cluster::topology::NO_DOMAIN;
 use crate::cycle::Attempt;
-use crate::node_set;
 use crate::object::TopologySpreadConstraint;
+use crate::table::Table;
 use alloc::string::ToString;
 
 /// The node lacks the constraint's key.
@@ -36,23 +35,18 @@ pub(crate) fn system_defaults() -> [TopologySpreadConstraint; 2] {
     ]
 }
 
-/// Clears the bits of rows that lack the constraint's key.
-fn keep_rows_with_key(attempt: Attempt<'_>, constraint: &Constraint, set: &mut [u64]) {
-    let column = attempt.cluster.topology.column(constraint.key);
-    for (word, domains) in set.iter_mut().zip(column.chunks_exact(64)) {
-        let mut with_key = 0;
-        for (lane, domain) in domains.iter().enumerate() {
-            with_key |= u64::from(*domain != NO_DOMAIN) << lane;
+/// Rows of a block that the constraint's inclusion policies count.
+fn included(attempt: Attempt<'_>, constraint: &Constraint, block: usize) -> u64 {
+    let mut word = u64::MAX;
+    if constraint.honors_affinity() {
+        word &= !attempt.bits(Static::Affinity).at(block);
+        if attempt.is_pinned() {
+            let own = attempt.pinned_row.filter(|row| *row as usize / 64 == block);
+            word &= own.map_or(0, |row| 1 << (row % 64));
         }
-        *word &= with_key;
     }
-}
-
-/// Whether the constraint's inclusion policies count the row.
-fn is_included(attempt: Attempt<'_>, constraint: &Constraint, row: u32) -> bool {
-    let refused = |kind| node_set::contains(attempt.bits(kind), row);
-    let affine =
-        || !refused(Static::Affinity) && (!attempt.is_pinned() || attempt.pinned_row == Some(row));
-    (!constraint.honors_affinity() || affine())
-        && (!constraint.honors_taints() || !refused(Static::Taints))
+    if constraint.honors_taints() {
+        word &= !attempt.bits(Static::Taints).at(block);
+    }
+    word
 }

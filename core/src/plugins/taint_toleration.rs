@@ -6,7 +6,6 @@ use super::Plugin;
 use crate::class::{ClassView, Section};
 use crate::cycle::{Attempt, Column, Scratch};
 use crate::intern::Word;
-use crate::table::Table;
 use crate::toleration::{effect, taints, tolerated};
 
 /// Given for the first taint that is not tolerated; neither key nor value is told.
@@ -37,8 +36,11 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
         return Column::Constant(100);
     }
     let counts = attempt.cluster.live.taint_counts(attempt.slot);
-    for row in &scratch.list {
-        scratch.raw.set(*row, i64::from(*counts.at(*row)));
-    }
+    let counts = counts.as_chunks::<64>().0;
+    scratch.fill_raw(|block, _, raw| {
+        for (raw, count) in raw.iter_mut().zip(counts.get(block).into_iter().flatten()) {
+            *raw = i64::from(*count);
+        }
+    });
     scratch.normalize(Plugin::TaintToleration, true)
 }

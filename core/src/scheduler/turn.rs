@@ -232,6 +232,14 @@ impl Scheduler {
         if self.cluster.node_count == 0 {
             return Err(AttemptError::NoNodes);
         }
+        if !self.queue.has_nominated()
+            && let Some(found) = self
+                .attempt_of(pod, profile, slot)
+                .and_then(|attempt| self.kept_best(attempt))
+        {
+            self.rotate(found);
+            return Ok(found);
+        }
         let nothing = Ok(Found::default());
         let passes = self.look(pod, profile, slot, |attempt, scratch| {
             cycle::pre_filter(attempt, scratch, told(hooks, Point::PreFilter))

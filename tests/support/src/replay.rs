@@ -22,6 +22,7 @@ pub const VERDICTS: Options = Options {
     batching: None,
     longest_wait: None,
     extenders: false,
+    detail: None,
 };
 
 /// A scheduler with helpers that panic, naming the object, where the core returns errors.

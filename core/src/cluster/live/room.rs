@@ -4,8 +4,9 @@
 //! Stage before: the [`Journal`](crate::cluster::journal::Journal) of rows whose room changed. Stage
 //! after: NodeResourcesFit and NodeResourcesBalancedAllocation, which judge a row or a block here.
 
+use super::peaks::{Peaks, Rows};
 use crate::capacity::{Capacities, bytes_of, sum};
-use crate::cycle::Attempt;
+use crate::cycle::{Attempt, best};
 use crate::plugins::{Plugin, node_resources_balanced_allocation, node_resources_fit};
 use crate::table::Table;
 use alloc::vec;
@@ -27,6 +28,9 @@ pub(crate) struct Room {
     /// By slot and row.
     fit_scores: Vec<u8>,
     balance_scores: Vec<u8>,
+    pub(crate) peaks: Peaks,
+    /// Whether peaks are kept.
+    pub(crate) keeps_peaks: bool,
 }
 
 impl Room {
@@ -38,6 +42,8 @@ impl Room {
             short: vec![0; slots.saturating_mul(rows / 64)],
             fit_scores: vec![0; slots.saturating_mul(rows)],
             balance_scores: vec![0; slots.saturating_mul(rows)],
+            peaks: Peaks::new(capacities, rows),
+            keeps_peaks: false,
         }
     }
 
@@ -47,6 +53,7 @@ impl Room {
             bytes_of::<u64>(slots),
             bytes_of::<u64>(slots.saturating_mul(rows / 64)),
             bytes_of::<[u8; 2]>(slots.saturating_mul(rows)),
+            Peaks::bytes(capacities, rows),
         ])
     }
 
@@ -79,6 +86,15 @@ impl Room {
         for scores in [&mut self.fit_scores, &mut self.balance_scores] {
             scores.copy_column(self.rows, from, to);
         }
+        self.peaks.relocate(from, to);
+    }
+
+    /// What rows are to the slot's class.
+    pub(crate) fn of(&self, slot: usize) -> Rows<'_> {
+        Rows {
+            short: self.short(slot),
+            scores: [self.fit_scores(slot), self.balance_scores(slot)],
+        }
     }
 
     /// Takes in every change since the slot's last attempt.
@@ -90,14 +106,26 @@ impl Room {
         let since = core::mem::replace(known, journal.head());
         let behind = journal.head().wrapping_sub(since);
         let blocks = (attempt.cluster.nodes.len() as u64).div_ceil(64);
+        let recipe = self.keeps_peaks.then(|| best::recipe(attempt)).flatten();
+        let mut peaks = core::mem::take(&mut self.peaks);
         match journal.since(since) {
             Some(rows) if behind <= blocks.saturating_mul(REPAIRS_A_BLOCK) => {
                 for row in rows {
                     self.repair(attempt, row as usize);
+                    if let Some(recipe) = recipe {
+                        let block = row as usize / 64;
+                        peaks.repair(attempt, recipe, self.of(attempt.slot), block);
+                    }
                 }
             }
-            _ => self.rebuild(attempt),
+            _ => {
+                self.rebuild(attempt);
+                if let Some(recipe) = recipe {
+                    peaks.rebuild(attempt, recipe, self.of(attempt.slot));
+                }
+            }
         }
+        self.peaks = peaks;
     }
 
     fn repair(&mut self, attempt: Attempt<'_>, row: usize) {

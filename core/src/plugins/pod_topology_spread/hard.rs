@@ -1,10 +1,10 @@
 //! Hard constraints: `DoNotSchedule`. Mirrors `filtering.go`.
 
-use super::{is_included, keep_rows_with_key};
+use super::included;
 use crate::cluster::live::Constraint;
-use crate::cluster::topology::NO_DOMAIN;
 use crate::cycle::{Attempt, Refusal, Scratch};
-use crate::node_set::lanes;
+use crate::kernel::word::masked_sum;
+use crate::node_set::NodeSet;
 use crate::table::Table;
 
 pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
@@ -24,44 +24,74 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
         *word = block.present;
     }
     for constraint in hard() {
-        keep_rows_with_key(attempt, &constraint, counted.words_mut());
+        let keyed = cluster.topology.keyed(constraint.key);
+        for (word, keyed) in counted.words_mut().iter_mut().zip(keyed) {
+            *word &= keyed;
+        }
     }
     for constraint in hard() {
-        let column = cluster.topology.column(constraint.key);
-        scratch.domains.clear();
-        for row in counted.rows() {
-            if is_included(attempt, &constraint, row) {
-                scratch.domains.add(*column.at(row), 0);
-            }
-        }
-        if let Some(term) = constraint.term {
-            for (row, count) in cluster.terms.counts.slots(term.0) {
-                if counted.contains(row) && is_included(attempt, &constraint, row) {
-                    scratch.domains.add(*column.at(row), i64::from(count));
-                }
-            }
-        }
-        let minimum = match scratch.domains.minimum() {
-            // Without any domain upstream's minimum stays at its start, unless domains are wanted.
-            None if constraint.min_domains == 0 => i64::from(i32::MAX),
-            Some(minimum) if scratch.domains.len() >= constraint.min_domains => minimum,
-            _ => 0,
-        };
-        for (block, domains) in column.chunks_exact(64).enumerate() {
-            let (mut missing, mut skewed) = (0, 0);
-            for lane in lanes(*scratch.alive.words().at(block)) {
-                let domain = *domains.at(lane);
-                let count = scratch
-                    .domains
-                    .sum(domain)
-                    .saturating_add(constraint.self_match);
-                let skew = count.saturating_sub(minimum);
-                missing |= u64::from(domain == NO_DOMAIN) << lane;
-                skewed |= u64::from(skew > constraint.max_skew) << lane;
-            }
-            scratch.refuse_word(Refusal::SpreadLabel, block, missing);
-            scratch.refuse_word(Refusal::SpreadSkew, block, skewed);
-        }
+        count(attempt, &constraint, &counted, scratch);
+        refuse(attempt, &constraint, scratch);
     }
     scratch.set = counted;
+}
+
+/// Sums up, by domain of the counted rows, the pods that the constraint counts.
+fn count(attempt: Attempt<'_>, constraint: &Constraint, counted: &NodeSet, scratch: &mut Scratch) {
+    let (topology, terms) = (&attempt.cluster.topology, &attempt.cluster.terms);
+    let domains = &mut scratch.domains;
+    domains.clear();
+    let rows = constraint.term.and_then(|term| terms.rows(term));
+    let counts = rows.map(|rows| rows.counts.as_chunks::<64>().0);
+    for (block, word) in counted.words().iter().enumerate() {
+        if *word == 0 {
+            continue;
+        }
+        let word = word & included(attempt, constraint, block);
+        let counts = counts.and_then(|counts| counts.get(block));
+        topology.each_domain(constraint.key, block, word, |domain, rows| {
+            let count = counts.map_or(0, |counts| masked_sum(rows, counts));
+            domains.add(domain, i64::from(count));
+        });
+    }
+    if let (Some(term), None) = (constraint.term, rows) {
+        for (row, count) in terms.counts.slots(term.0) {
+            let block = row as usize / 64;
+            let word = counted.words().at(block) & included(attempt, constraint, block);
+            if word >> (row % 64) & 1 != 0 {
+                let domain = topology.domain(constraint.key, row as usize);
+                domains.add(domain, i64::from(count));
+            }
+        }
+    }
+}
+
+/// Refuses rows without the key, and those whose domain would become too full.
+fn refuse(attempt: Attempt<'_>, constraint: &Constraint, scratch: &mut Scratch) {
+    let topology = &attempt.cluster.topology;
+    let minimum = match scratch.domains.minimum() {
+        // Without any domain upstream's minimum stays at its start, unless domains are wanted.
+        None if constraint.min_domains == 0 => i64::from(i32::MAX),
+        Some(minimum) if scratch.domains.len() >= constraint.min_domains => minimum,
+        _ => 0,
+    };
+    let keyed = topology.keyed(constraint.key);
+    for (block, keyed) in keyed.iter().enumerate() {
+        let word = *scratch.alive.words().at(block);
+        if word == 0 {
+            continue;
+        }
+        let mut skewed = 0;
+        topology.each_domain(constraint.key, block, word, |domain, rows| {
+            let count = scratch.domains.sum(domain);
+            let skew = count
+                .saturating_add(constraint.self_match)
+                .saturating_sub(minimum);
+            if skew > constraint.max_skew {
+                skewed |= rows;
+            }
+        });
+        scratch.refuse_word(Refusal::SpreadLabel, block, !keyed);
+        scratch.refuse_word(Refusal::SpreadSkew, block, skewed);
+    }
 }

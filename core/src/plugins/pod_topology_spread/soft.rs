@@ -1,14 +1,18 @@
 //! Soft constraints: `ScheduleAnyway`, the built-in defaults among them. Mirrors `scoring.go`.
 
 use super::super::Plugin;
-use super::is_included;
+use super::included;
 use crate::cluster::live::Constraint;
 use crate::cluster::topology::NO_DOMAIN;
 use crate::cycle::{Attempt, Column, Scratch};
-use crate::decision::AttemptError;
-use crate::table::{Count, Table};
+use crate::kernel::word::masked_sum;
+use crate::node_set::lanes;
+use crate::table::Table;
 
-pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<Column, AttemptError> {
+/// Raw score of a row that is not scored, below every sum.
+const IGNORED: i64 = -1;
+
+pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
     let cluster = attempt.cluster;
     let soft = || {
         cluster
@@ -16,9 +20,9 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<Colum
             .constraints(attempt.slot)
             .filter(|constraint| !constraint.is_hard())
     };
-    if soft().next().is_none() {
-        return Ok(Column::Absent);
-    }
+    let Some(first) = soft().next() else {
+        return Column::Absent;
+    };
     let profile = attempt
         .class
         .class
@@ -26,131 +30,280 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<Colum
         .and_then(|id| cluster.profiles.get(id.index()));
     let system_defaults = profile.is_some_and(|profile| profile.system_defaults);
     let require_all = !(attempt.live().default_spread && system_defaults);
-    let has_all_keys = |row: u32| {
-        let lacks = |constraint: Constraint| {
-            cluster.topology.domain(constraint.key, row as usize) == NO_DOMAIN
-        };
-        !require_all || !soft().any(lacks)
-    };
-    let list = core::mem::take(&mut scratch.list);
-    let mut scored = 0u32;
-    for row in &list {
-        // Ignored nodes are marked below every sum.
-        let ignored = !has_all_keys(*row);
-        scratch.sums.set(*row, if ignored { IGNORED } else { 0.0 });
-        if !ignored {
-            scored.count_up();
+    // Rows that have all keys, where all are required: others are ignored.
+    let mut keyed = core::mem::take(&mut scratch.set);
+    keyed.words_mut().fill(u64::MAX);
+    for constraint in soft().filter(|_| require_all) {
+        let own = cluster.topology.keyed(constraint.key);
+        for (word, own) in keyed.words_mut().iter_mut().zip(own) {
+            *word &= own;
         }
     }
-    for constraint in soft() {
-        add_constraint(attempt, &constraint, &list, scored, &has_all_keys, scratch);
-    }
-    for row in &list {
-        let sum = *scratch.sums.at(*row);
-        scratch.raw.set(
-            *row,
-            if sum == IGNORED {
-                -1
-            } else {
-                libm::round(sum) as i64
-            },
-        );
-    }
-    scratch.list = list;
-    normalize(scratch)
+    let words = || scratch.found.words().iter().zip(keyed.words());
+    let scored = words().fold(0_u32, |sum, (found, keyed)| {
+        sum.saturating_add((found & keyed).count_ones())
+    });
+    let is_alone = soft().nth(1).is_none() && require_all && !first.is_hostname();
+    let result = if is_alone {
+        count_domains(attempt, &first, keyed.words(), scratch);
+        score_domains(&first, keyed.words(), attempt, scratch)
+    } else {
+        scratch.sums.fill(0.0);
+        for constraint in soft() {
+            add_constraint(attempt, &constraint, scored, keyed.words(), scratch);
+        }
+        fill_raw(keyed.words(), scratch);
+        normalize(scratch)
+    };
+    scratch.set = keyed;
+    result
 }
 
-const IGNORED: f64 = -1.0;
+/// Sums up, by domain of the scored rows, the pods that the constraint counts; the number of domains.
+///
+/// A row without the label counts for the domain of the empty value.
+fn count_domains(
+    attempt: Attempt<'_>,
+    constraint: &Constraint,
+    keyed: &[u64],
+    scratch: &mut Scratch,
+) -> u32 {
+    let (topology, terms) = (&attempt.cluster.topology, &attempt.cluster.terms);
+    let empty = topology
+        .find_domain(constraint.key, attempt.cluster.known.empty)
+        .unwrap_or(NO_DOMAIN);
+    let own = topology.keyed(constraint.key);
+    let domains = &mut scratch.domains;
+    domains.clear();
+    for (block, (found, keyed)) in scratch.found.words().iter().zip(keyed).enumerate() {
+        let word = found & keyed;
+        if word == 0 {
+            continue;
+        }
+        topology.each_domain(constraint.key, block, word, |domain, _| {
+            domains.add(domain, 0);
+        });
+        if word & !own.at(block) != 0 {
+            domains.add(empty, 0);
+        }
+    }
+    let Some(term) = constraint.term else {
+        return domains.len();
+    };
+    if let Some(rows) = terms.rows(term) {
+        let counts = rows.counts.as_chunks::<64>().0;
+        for (block, counts) in counts.iter().enumerate() {
+            let word = rows.set.at(block) & keyed.at(block);
+            if word == 0 {
+                continue;
+            }
+            let word = word & included(attempt, constraint, block);
+            topology.each_domain(constraint.key, block, word, |domain, rows| {
+                if domains.contains(domain) {
+                    domains.add(domain, i64::from(masked_sum(rows, counts)));
+                }
+            });
+            let bare = word & !own.at(block);
+            if bare != 0 && domains.contains(empty) {
+                domains.add(empty, i64::from(masked_sum(bare, counts)));
+            }
+        }
+    } else {
+        for (row, count) in terms.counts.slots(term.0) {
+            let (block, bit) = (row as usize / 64, 1_u64 << (row % 64));
+            let domain = match topology.domain(constraint.key, row as usize) {
+                NO_DOMAIN => empty,
+                domain => domain,
+            };
+            let word = keyed.at(block) & included(attempt, constraint, block);
+            if word & bit != 0 && domains.contains(domain) {
+                domains.add(domain, i64::from(count));
+            }
+        }
+    }
+    domains.len()
+}
 
-/// Adds to each node's sum: matching pods in its domain by the weight of the domain count.
+/// What a constraint adds to a row with so many pods in its domain, by the weight of its domain count.
+fn addend(constraint: &Constraint, weight: f64, count: i64) -> f64 {
+    count as f64 * weight + constraint.max_skew.saturating_sub(1) as f64
+}
+
+fn weight_of(size: u32) -> f64 {
+    libm::log(f64::from(size.saturating_add(2)))
+}
+
+/// Scores by domain, where one constraint alone decides and every scored row is in a domain.
+fn score_domains(
+    constraint: &Constraint,
+    keyed: &[u64],
+    attempt: Attempt<'_>,
+    scratch: &mut Scratch,
+) -> Column {
+    let weight = weight_of(scratch.domains.len());
+    let (mut lowest, mut highest) = (i64::MAX, i64::MIN);
+    scratch.domains.each(|sum| {
+        // Rounded raw scores take the place of the counts.
+        *sum = round(addend(constraint, weight, *sum));
+        if *sum >= 0 {
+            lowest = lowest.min(*sum);
+            highest = highest.max(*sum);
+        }
+    });
+    if highest < 0 {
+        (lowest, highest) = (0, 0);
+    }
+    let domains = core::mem::take(&mut scratch.domains);
+    let found = core::mem::take(&mut scratch.found);
+    let topology = &attempt.cluster.topology;
+    let column = scratch.column_mut(Plugin::PodTopologySpread);
+    let blocks = found.words().iter().zip(keyed).enumerate();
+    for ((block, (found, keyed)), scores) in blocks.zip(column.as_chunks_mut::<64>().0) {
+        if *found == 0 {
+            continue;
+        }
+        scores.fill(0);
+        topology.each_domain(constraint.key, block, found & keyed, |domain, rows| {
+            let score = mirror(domains.sum(domain), lowest, highest) as u8;
+            for (lane, own) in scores.iter_mut().enumerate() {
+                *own |= if rows >> lane & 1 == 0 { 0 } else { score };
+            }
+        });
+    }
+    scratch.domains = domains;
+    scratch.found = found;
+    Column::Rows
+}
+
+/// Adds to each row's sum.
 fn add_constraint(
     attempt: Attempt<'_>,
     constraint: &Constraint,
-    list: &[u32],
     scored: u32,
-    has_all_keys: &impl Fn(u32) -> bool,
+    keyed: &[u64],
     scratch: &mut Scratch,
 ) {
     let cluster = attempt.cluster;
-    let column = cluster.topology.column(constraint.key);
-    // A node without the label counts for the domain of the empty value.
-    let empty = cluster
-        .topology
-        .find_domain(constraint.key, cluster.known.empty)
-        .unwrap_or(NO_DOMAIN);
-    let domain = |row: u32| match *column.at(row) {
-        NO_DOMAIN => empty,
-        domain => domain,
-    };
-    scratch.domains.clear();
-    scratch.row_sums.clear();
     let size = if constraint.is_hostname() {
+        scratch.row_sums.clear();
         scored
     } else {
-        for row in list.iter().filter(|row| *scratch.sums.at(**row) != IGNORED) {
-            scratch.domains.add(domain(*row), 0);
-        }
-        scratch.domains.len()
+        count_domains(attempt, constraint, keyed, scratch)
     };
-    if let Some(term) = constraint.term {
+    let weight = weight_of(size);
+    let column = constraint
+        .is_hostname()
+        .then(|| constraint.term.and_then(|term| cluster.terms.rows(term)))
+        .flatten();
+    if constraint.is_hostname()
+        && column.is_none()
+        && let Some(term) = constraint.term
+    {
         for (row, count) in cluster.terms.counts.slots(term.0) {
-            if constraint.is_hostname() {
-                scratch.row_sums.add(row, i64::from(count));
-            } else if has_all_keys(row)
-                && scratch.domains.contains(domain(row))
-                && is_included(attempt, constraint, row)
-            {
-                scratch.domains.add(domain(row), i64::from(count));
-            }
+            scratch.row_sums.add(row, i64::from(count));
         }
     }
-    let weight = libm::log(f64::from(size.saturating_add(2)));
-    for row in list {
-        let own_domain = *column.at(*row);
-        let Some(sum) = scratch.sums.at_mut(*row) else {
-            continue;
-        };
-        if *sum == IGNORED || own_domain == NO_DOMAIN {
+    let own = cluster.topology.keyed(constraint.key);
+    let (domains, row_sums) = (&scratch.domains, &scratch.row_sums);
+    let sums = scratch.sums.as_chunks_mut::<64>().0.iter_mut();
+    for ((block, found), sums) in scratch.found.words().iter().enumerate().zip(sums) {
+        let word = found & keyed.at(block) & own.at(block);
+        if word == 0 {
             continue;
         }
-        let count = if constraint.is_hostname() {
-            scratch.row_sums.sum(*row)
-        } else {
-            scratch.domains.sum(own_domain)
-        };
-        *sum += count as f64 * weight + constraint.max_skew.saturating_sub(1) as f64;
+        if !constraint.is_hostname() {
+            let topology = &cluster.topology;
+            topology.each_domain(constraint.key, block, word, |domain, rows| {
+                let more = addend(constraint, weight, domains.sum(domain));
+                for lane in lanes(rows) {
+                    if let Some(sum) = sums.get_mut(lane) {
+                        *sum += more;
+                    }
+                }
+            });
+            continue;
+        }
+        let counts = column.and_then(|rows| rows.counts.as_chunks::<64>().0.get(block));
+        for lane in lanes(word) {
+            let count = match counts {
+                Some(counts) => i64::from(*counts.at(lane)),
+                None => row_sums.sum((block.saturating_mul(64) | lane) as u32),
+            };
+            if let Some(sum) = sums.get_mut(lane) {
+                *sum += addend(constraint, weight, count);
+            }
+        }
     }
 }
 
-/// Few pods are good: the sum is mirrored between its extremes; ignored nodes score 0.
-fn normalize(scratch: &mut Scratch) -> Result<Column, AttemptError> {
-    let list = core::mem::take(&mut scratch.list);
-    let raw = core::mem::take(&mut scratch.raw);
-    let scored = || list.iter().map(|row| *raw.at(*row)).filter(|raw| *raw >= 0);
-    let lowest = scored().min().unwrap_or(0);
-    let highest = scored().max().unwrap_or(0);
-    let column = scratch.column_mut(Plugin::PodTopologySpread);
-    let mut result = Ok(Column::Rows);
-    for row in &list {
-        let score = match *raw.at(*row) {
-            ..0 => 0,
-            raw => {
-                let mirrored = highest.saturating_add(lowest).saturating_sub(raw);
-                mirrored
-                    .saturating_mul(100)
-                    .checked_div(highest)
-                    .unwrap_or(100)
-            }
-        };
-        if !(0..=100).contains(&score) {
-            result = Err(AttemptError::InvalidScore {
-                plugin: Plugin::PodTopologySpread,
-                score,
-            });
+/// Rounds the sums of scored rows.
+fn fill_raw(keyed: &[u64], scratch: &mut Scratch) {
+    let sums = core::mem::take(&mut scratch.sums);
+    let blocks = sums.as_chunks::<64>().0;
+    scratch.fill_raw(|block, _, raw| {
+        let keyed = keyed.at(block);
+        for ((lane, raw), sum) in raw
+            .iter_mut()
+            .enumerate()
+            .zip(blocks.get(block).into_iter().flatten())
+        {
+            *raw = if keyed >> lane & 1 == 0 {
+                IGNORED
+            } else {
+                round(*sum)
+            };
         }
-        column.set(*row, score as u8);
+    });
+    scratch.sums = sums;
+}
+
+/// To the nearest whole number, halves away from zero, as Go's `math.Round`.
+fn round(sum: f64) -> i64 {
+    const WHOLE: f64 = 4_503_599_627_370_496.0;
+    if !(0.0..WHOLE).contains(&sum) {
+        return libm::round(sum) as i64;
     }
-    scratch.list = list;
-    scratch.raw = raw;
-    result
+    let whole = sum as i64;
+    // Exact, as the two are close.
+    let rest = sum - whole as f64;
+    whole.saturating_add(i64::from(rest >= 0.5))
+}
+
+/// Few pods are good: the sum is mirrored between its extremes, and scaled to 0..=100.
+fn mirror(raw: i64, lowest: i64, highest: i64) -> i64 {
+    if raw < 0 {
+        return 0;
+    }
+    // No other sum occurs.
+    let raw = raw.clamp(lowest, highest);
+    let mirrored = highest.saturating_add(lowest).saturating_sub(raw);
+    mirrored
+        .saturating_mul(100)
+        .checked_div(highest)
+        .unwrap_or(100)
+}
+
+/// Ignored rows score 0.
+fn normalize(scratch: &mut Scratch) -> Column {
+    let (low, high) = scratch.extremes(true).unwrap_or((0, 0));
+    let (lowest, highest) = scratch.extremes(false).unwrap_or((0, 0));
+    scratch.scale(Plugin::PodTopologySpread, (lowest, highest), |raw| {
+        mirror(raw, low, high) as u8
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::round;
+
+    #[test]
+    fn rounding_is_that_of_libm() {
+        let mut random = crate::cycle::SplitMix(1);
+        let halves = (0..4000).map(|half| f64::from(half) / 2.0);
+        let near = halves.flat_map(|half| [half.next_down(), half, half.next_up()]);
+        let drawn = (0..20_000).map(|_| f64::from_bits(random.below(u64::MAX)));
+        for sum in near.chain(drawn).filter(|sum| !sum.is_nan()) {
+            assert_eq!(round(sum), libm::round(sum) as i64, "{sum}");
+        }
+    }
 }
