@@ -392,9 +392,13 @@ impl Scheduler {
         detail: Detail,
         hooks: &mut impl Hooks,
     ) -> (Decision, DecisionRecord) {
-        self.ask(pod, hooks, |scheduler, decision| {
+        // The search is made whatever the options say of details.
+        let keeps = core::mem::replace(&mut self.policy.keeps, false);
+        let explained = self.ask(pod, hooks, |scheduler, decision| {
             scheduler.record(decision, detail)
-        })
+        });
+        self.policy.keeps = keeps;
+        explained
     }
 
     /// Decides on a pod as if it had no node, looks at the result, and leaves no trace.

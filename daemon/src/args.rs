@@ -271,6 +271,14 @@ pub enum ConfigForm {
 }
 
 impl SimulateArgs {
+    /// The core's choices, with no more details than are told.
+    pub fn options(&self) -> berth_core::Options {
+        berth_core::Options {
+            detail: Some(self.detail()),
+            ..self.rules.options()
+        }
+    }
+
     /// Refuses flags that do not go together.
     pub fn check(&self) -> Result<(), Failure> {
         if let Some(file) = &self.save {

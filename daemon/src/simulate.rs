@@ -35,7 +35,7 @@ fn by_queue(args: &SimulateArgs) -> Outcome {
     let start = Start {
         state: loaded.state.as_ref(),
         config: &loaded.config,
-        options: args.rules.options(),
+        options: args.options(),
         customs: customs(args),
         capacities: loaded.capacities(),
     };
@@ -59,7 +59,7 @@ fn by_file(args: &SimulateArgs) -> Outcome {
     let mut stopwatch = Stopwatch::start();
     let loaded = Loaded::read(&args.filename, &args.input)?;
     stopwatch.stage(|timing| &mut timing.read);
-    let mut intake = loaded.build(args.rules.options())?;
+    let mut intake = loaded.build(args.options())?;
     stopwatch.stage(|timing| &mut timing.build);
 
     let mut placements = Placements::begin(args.output.output, Output::stdout())?;

@@ -321,7 +321,9 @@ impl Measure {
         }
         words += each(spec.volumes.len(), 8) + pair_words(spec.node_selector.as_ref());
         let mut terms = Saturating(spec.topology_spread_constraints.len().max(2) as u64);
-        self.live_words += terms * Saturating(6);
+        // Each counts by row, and by domain.
+        self.live_words += terms * Saturating(7);
+        terms *= Saturating(2);
         for constraint in &spec.topology_spread_constraints {
             let selector = constraint.label_selector.as_ref();
             let own = Saturating(8)
@@ -331,7 +333,7 @@ impl Measure {
             if let Some(selector) = selector {
                 self.selector(selector);
             }
-            self.term_words += blocks(own.0);
+            self.term_words += Saturating(blocks(own.0)) + Saturating(blocks(own.0 + 1));
             words += own;
         }
         if let Some(affinity) = &spec.affinity {
@@ -376,7 +378,7 @@ impl Measure {
             }
         }
         // Default constraints are not written in the pod.
-        self.term_words += Saturating(blocks(64)) * Saturating(2);
+        self.term_words += Saturating(blocks(64)) * Saturating(3);
         self.class_words += blocks(words.0);
         self.terms += terms;
         self.largest = self.largest.max((words * Saturating(2)).0);

@@ -97,7 +97,7 @@ impl Vacant for Slot {
 }
 
 /// A spread constraint in force, as stored: see [`Constraint::read`].
-const CONSTRAINT_WORDS: usize = 6;
+const CONSTRAINT_WORDS: usize = 7;
 const GROUP_WORDS: usize = 2;
 const PREFERRED_WORDS: usize = 3;
 
@@ -110,6 +110,8 @@ pub(crate) struct Constraint {
     pub(crate) min_domains: u32,
     /// Counts of matching pods by row; an empty selector counts nobody.
     pub(crate) term: Option<TermId>,
+    /// The same by domain, unless the key is the host name.
+    pub(crate) by_domain: Option<TermId>,
     /// 1 if the selector matches the pod itself.
     pub(crate) self_match: i64,
 }
@@ -118,13 +120,22 @@ const HOSTNAME: u32 = 1 << 8;
 
 impl Constraint {
     fn read(words: &[u32; CONSTRAINT_WORDS]) -> Self {
-        let [max_skew, key, flags, min_domains, term, self_match] = *words;
+        let [
+            max_skew,
+            key,
+            flags,
+            min_domains,
+            term,
+            by_domain,
+            self_match,
+        ] = *words;
         Self {
             max_skew: i64::from(max_skew),
             key: KeyId(key),
             flags,
             min_domains,
             term: term.checked_sub(1).map(TermId),
+            by_domain: by_domain.checked_sub(1).map(TermId),
             self_match: i64::from(self_match),
         }
     }

@@ -29,6 +29,8 @@ pub(crate) mod kind {
     /// The list of a [`JOINT`], which it has in common with those of other keys: `[kind, term
     /// items..]`. Counts nothing itself.
     pub(crate) const LIST: Word = 4;
+    /// What [`SPREAD`] counts, per domain: `[kind, key, namespace, selector..]`.
+    pub(crate) const SPREAD_BY: Word = 5;
 }
 
 /// What a carried term means to the pod that carries it.
@@ -145,7 +147,7 @@ impl Terms {
     /// Begins a term, which counts nothing yet.
     pub(crate) fn begin(&mut self, term: TermId) {
         let column = match self.kind(term) {
-            kind::LIST => NO_COLUMN,
+            kind::LIST | kind::SPREAD_BY => NO_COLUMN,
             _ => self.columns.take(),
         };
         let entry = Term { key: None, column };
@@ -237,7 +239,8 @@ impl Terms {
             })
         };
         match self.words(term) {
-            [kind::SPREAD, namespace, selector @ ..] => {
+            [kind::SPREAD, namespace, selector @ ..]
+            | [kind::SPREAD_BY, _, namespace, selector @ ..] => {
                 *namespace == text_word(class.class.namespace)
                     && !class.class.has(flag::TERMINATING)
                     && selector::selects(selector, class.labels(), texts)

@@ -77,7 +77,12 @@ impl Cluster {
     }
 
     fn retain_key_of(&mut self, term: TermId) -> Result<(), CapacityExceeded> {
-        if let [kind::GROUP | kind::JOINT | kind::CARRIED, label, ..] = *self.terms.words(term) {
+        if let [
+            kind::GROUP | kind::JOINT | kind::CARRIED | kind::SPREAD_BY,
+            label,
+            ..,
+        ] = *self.terms.words(term)
+        {
             let key = self.retain_key(label)?;
             self.terms.set_key(term, key);
         }

@@ -21,6 +21,9 @@ struct Domain {
     rows: u32,
     /// Of [`Topology::sets`].
     set: u32,
+    /// The next and the previous domain of the key.
+    next: u32,
+    previous: u32,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -29,6 +32,8 @@ struct Key {
     references: u32,
     /// Domains of more than one row.
     shared: u32,
+    /// The first domain, [`NO_DOMAIN`] without any.
+    first: u32,
 }
 
 /// No set of rows.
@@ -42,6 +47,8 @@ impl Vacant for Domain {
         value: 0,
         rows: 0,
         set: NO_SET,
+        next: NO_DOMAIN,
+        previous: NO_DOMAIN,
     };
 }
 
@@ -50,6 +57,7 @@ impl Vacant for Key {
         label: 0,
         references: 0,
         shared: 0,
+        first: NO_DOMAIN,
     };
 }
 
@@ -126,7 +134,7 @@ impl Topology {
         let new = Key {
             label,
             references: 1,
-            shared: 0,
+            ..*Key::VACANT
         };
         if let Some(vacant) = self.keys.iter().position(|key| key.references == 0) {
             self.keys.set(vacant, new);
@@ -210,6 +218,16 @@ impl Topology {
             give(domain, rows);
             rest &= !rows;
         }
+    }
+
+    /// Domains of the key.
+    pub(crate) fn domains_of(&self, key: KeyId) -> impl Iterator<Item = u32> + '_ {
+        let mut at = self.keys.at(key).first;
+        core::iter::from_fn(move || {
+            let domain = at;
+            at = self.domains.at(at).next;
+            (domain != NO_DOMAIN).then_some(domain)
+        })
     }
 
     /// The rows of a domain that has several, where they are kept as a set.
@@ -304,10 +322,18 @@ impl Topology {
         let new = Domain {
             key: key.0,
             value,
-            rows: 0,
-            set: NO_SET,
+            next: self.keys.at(key).first,
+            ..*Domain::VACANT
         };
         let id = occupy(&mut self.domains, &mut self.vacant, new);
+        if new.next != NO_DOMAIN
+            && let Some(next) = self.domains.at_mut(new.next)
+        {
+            next.previous = id;
+        }
+        if let Some(key) = self.keys.at_mut(key) {
+            key.first = id;
+        }
         let domains = &self.domains;
         self.index.insert_unique(hash_pair(key.0, value), id, |id| {
             let domain = domains.at(*id);
@@ -343,9 +369,22 @@ impl Topology {
             node_set::remove(self.sets.column_mut(words, domain.set), row as u32);
         }
         if domain.rows == 0 {
+            let Domain { next, previous, .. } = *domain;
             let hash = hash_pair(domain.key, domain.value);
             if let Ok(found) = self.index.find_entry(hash, |other| *other == id) {
                 found.remove();
+            }
+            if next != NO_DOMAIN
+                && let Some(next) = self.domains.at_mut(next)
+            {
+                next.previous = previous;
+            }
+            if previous == NO_DOMAIN {
+                if let Some(key) = self.keys.at_mut(key) {
+                    key.first = next;
+                }
+            } else if let Some(previous) = self.domains.at_mut(previous) {
+                previous.next = next;
             }
             self.vacant.push(id);
         }

@@ -11,6 +11,8 @@ pub(crate) use soft::score;
 
 use crate::cluster::live::{Constraint, Static};
 use crate::cycle::Attempt;
+use crate::cycle::scratch::DomainSums;
+use crate::kernel::word::masked_sum;
 use crate::object::TopologySpreadConstraint;
 use crate::table::Table;
 use alloc::string::ToString;
@@ -49,4 +51,54 @@ fn included(attempt: Attempt<'_>, constraint: &Constraint, block: usize) -> u64 
         word &= !attempt.bits(Static::Taints).at(block);
     }
     word
+}
+
+/// Sums up by domain the pods that the constraint counts on the rows of `counted`, for domains with a
+/// row in `seen`; both give the word of a block. Leaves out what pods on other rows add. `false`: that
+/// is not known by domain, and nothing was summed up.
+fn sum_domains(
+    attempt: Attempt<'_>,
+    constraint: &Constraint,
+    seen: impl Fn(usize) -> u64,
+    counted: impl Fn(usize) -> u64,
+    domains: &mut DomainSums,
+) -> bool {
+    let (topology, terms) = (&attempt.cluster.topology, &attempt.cluster.terms);
+    let key = constraint.key;
+    let mut own = topology.domains_of(key);
+    if own.any(|domain| topology.rows_of(domain).is_none()) {
+        return false;
+    }
+    let counts = constraint.term.and_then(|term| terms.rows(term));
+    if constraint.term.is_some() && (counts.is_none() || constraint.by_domain.is_none()) {
+        return false;
+    }
+    domains.clear();
+    for domain in topology.domains_of(key) {
+        let rows = topology.rows_of(domain).unwrap_or_default();
+        let mut rows = rows.iter().enumerate();
+        if rows.any(|(block, rows)| rows & seen(block) != 0) {
+            let sum = constraint
+                .by_domain
+                .map_or(0, |term| terms.counts.count(term.0, domain));
+            domains.add(domain, i64::from(sum));
+        }
+    }
+    let Some(counts) = counts else {
+        return true;
+    };
+    for (block, set) in counts.set.iter().enumerate() {
+        let others = set & !counted(block);
+        if others != 0
+            && let Some(counts) = counts.counts.as_chunks::<64>().0.get(block)
+        {
+            topology.each_domain(key, block, others, |domain, rows| {
+                if domains.contains(domain) {
+                    let sum = i64::from(masked_sum(rows, counts));
+                    domains.add(domain, sum.saturating_neg());
+                }
+            });
+        }
+    }
+    true
 }

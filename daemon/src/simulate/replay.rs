@@ -36,7 +36,7 @@ pub fn run(args: &SimulateArgs, trace: &Path) -> Outcome {
     trace.notes.iter().for_each(|note| tell("note", note));
     stopwatch.stage(|timing| &mut timing.read);
 
-    let mut options = args.rules.options();
+    let mut options = args.options();
     options.batching = trace.batching;
     let customs = Customs {
         graceful_deletion: trace.graceful_deletion,

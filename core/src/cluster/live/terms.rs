@@ -7,7 +7,7 @@ use crate::class::{ClassView, Section};
 use crate::cluster::Cluster;
 use crate::cluster::term::{AffinityTermView, CarriedView, kind};
 use crate::id::{ClassId, KeyId, TermId};
-use crate::intern::text_word;
+use crate::intern::{Word, text_word};
 use crate::selector;
 use crate::table::{Count, Table};
 
@@ -39,8 +39,13 @@ impl Cluster {
             .iter()
             .rev()
         {
-            let Constraint { key, term, .. } = Constraint::read(constraint);
-            if let Some(term) = term {
+            let Constraint {
+                key,
+                term,
+                by_domain,
+                ..
+            } = Constraint::read(constraint);
+            for term in by_domain.into_iter().chain(term) {
                 self.release_term(term);
             }
             self.topology.release(key);
@@ -122,27 +127,58 @@ impl Cluster {
             } else {
                 Some(self.intern_term()?)
             };
-            let pushed = self.retain_key(label).and_then(|key| {
-                let constraint: [u32; CONSTRAINT_WORDS] = [
-                    max_skew,
-                    key.0,
-                    flags,
-                    min_domains,
-                    term.map_or(0, |term| term.0.saturating_add(1)),
-                    u32::from(self_match),
-                ];
-                self.live.push(&constraint).inspect_err(|_| {
-                    self.topology.release(key);
+            let mut by_domain = None;
+            let number = |term: Option<TermId>| term.map_or(0, |term| term.0.saturating_add(1));
+            let pushed = self
+                .intern_by_domain(term.filter(|_| flags & HOSTNAME == 0), label)
+                .and_then(|found| {
+                    by_domain = found;
+                    self.retain_key(label)
                 })
-            });
+                .and_then(|key| {
+                    let constraint: [u32; CONSTRAINT_WORDS] = [
+                        max_skew,
+                        key.0,
+                        flags,
+                        min_domains,
+                        number(term),
+                        number(by_domain),
+                        u32::from(self_match),
+                    ];
+                    self.live.push(&constraint).inspect_err(|_| {
+                        self.topology.release(key);
+                    })
+                });
             if let Err(full) = pushed {
-                if let Some(term) = term {
+                for term in by_domain.into_iter().chain(term) {
                     self.release_term(term);
                 }
                 return Err(full);
             }
             length.count_up();
         }
+    }
+
+    /// The term that counts by domain what `term` counts by row.
+    fn intern_by_domain(
+        &mut self,
+        term: Option<TermId>,
+        label: Word,
+    ) -> Result<Option<TermId>, CapacityExceeded> {
+        let Some(term) = term else {
+            return Ok(None);
+        };
+        let (writer, texts) = (&mut self.writer, &mut self.texts);
+        let what = self.terms.words(term).get(1..).unwrap_or_default();
+        let written = writer
+            .number(kind::SPREAD_BY)
+            .and_then(|()| writer.copy(texts, &[label]))
+            .and_then(|()| writer.copy(texts, what));
+        if let Err(full) = written {
+            writer.clear(texts);
+            return Err(full);
+        }
+        self.intern_term().map(Some)
     }
 
     /// Required affinity as one group a distinct key, then anti-affinity and preferred terms.

@@ -1,6 +1,6 @@
 //! Hard constraints: `DoNotSchedule`. Mirrors `filtering.go`.
 
-use super::included;
+use super::{included, sum_domains};
 use crate::cluster::live::Constraint;
 use crate::cycle::{Attempt, Refusal, Scratch};
 use crate::kernel::word::masked_sum;
@@ -40,6 +40,10 @@ pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
 fn count(attempt: Attempt<'_>, constraint: &Constraint, counted: &NodeSet, scratch: &mut Scratch) {
     let (topology, terms) = (&attempt.cluster.topology, &attempt.cluster.terms);
     let domains = &mut scratch.domains;
+    let own = |block: usize| counted.words().at(block) & included(attempt, constraint, block);
+    if sum_domains(attempt, constraint, own, own, domains) {
+        return;
+    }
     domains.clear();
     let rows = constraint.term.and_then(|term| terms.rows(term));
     let counts = rows.map(|rows| rows.counts.as_chunks::<64>().0);
@@ -47,7 +51,7 @@ fn count(attempt: Attempt<'_>, constraint: &Constraint, counted: &NodeSet, scrat
         if *word == 0 {
             continue;
         }
-        let word = word & included(attempt, constraint, block);
+        let word = own(block);
         let counts = counts.and_then(|counts| counts.get(block));
         topology.each_domain(constraint.key, block, word, |domain, rows| {
             let count = counts.map_or(0, |counts| masked_sum(rows, counts));
@@ -56,9 +60,7 @@ fn count(attempt: Attempt<'_>, constraint: &Constraint, counted: &NodeSet, scrat
     }
     if let (Some(term), None) = (constraint.term, rows) {
         for (row, count) in terms.counts.slots(term.0) {
-            let block = row as usize / 64;
-            let word = counted.words().at(block) & included(attempt, constraint, block);
-            if word >> (row % 64) & 1 != 0 {
+            if own(row as usize / 64) >> (row % 64) & 1 != 0 {
                 let domain = topology.domain(constraint.key, row as usize);
                 domains.add(domain, i64::from(count));
             }
@@ -91,7 +93,11 @@ fn refuse(attempt: Attempt<'_>, constraint: &Constraint, scratch: &mut Scratch) 
                 skewed |= rows;
             }
         });
-        scratch.refuse_word(Refusal::SpreadLabel, block, !keyed);
-        scratch.refuse_word(Refusal::SpreadSkew, block, skewed);
+        if word & !keyed != 0 {
+            scratch.refuse_word(Refusal::SpreadLabel, block, !keyed);
+        }
+        if skewed != 0 {
+            scratch.refuse_word(Refusal::SpreadSkew, block, skewed);
+        }
     }
 }

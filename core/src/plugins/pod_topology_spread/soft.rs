@@ -1,7 +1,7 @@
 //! Soft constraints: `ScheduleAnyway`, the built-in defaults among them. Mirrors `scoring.go`.
 
 use super::super::Plugin;
-use super::included;
+use super::{included, sum_domains};
 use crate::cluster::live::Constraint;
 use crate::cluster::topology::NO_DOMAIN;
 use crate::cycle::{Attempt, Column, Scratch};
@@ -74,6 +74,15 @@ fn count_domains(
         .unwrap_or(NO_DOMAIN);
     let own = topology.keyed(constraint.key);
     let domains = &mut scratch.domains;
+    let words = || scratch.found.words().iter().zip(keyed).zip(own);
+    // Where every scored row has the label, no row counts for the empty value.
+    if words().all(|((found, keyed), own)| found & keyed & !own == 0) {
+        let seen = |block: usize| scratch.found.words().at(block) & keyed.at(block);
+        let counted = |block: usize| keyed.at(block) & included(attempt, constraint, block);
+        if sum_domains(attempt, constraint, seen, counted, domains) {
+            return domains.len();
+        }
+    }
     domains.clear();
     for (block, (found, keyed)) in scratch.found.words().iter().zip(keyed).enumerate() {
         let word = found & keyed;
