@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	goruntime "runtime"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
+)
+
+// course is upstream's scheduler on its way through a script.
+type course struct {
+	*cluster
+	confirm bool
+	// Pods that are there, with their nodes.
+	pods map[string]*v1.Pod
+	// Pods in the active queue, of those that no event brought back.
+	ready      int
+	preemption *defaultpreemption.DefaultPreemption
+	// Victims that the scheduler has deleted since they were last looked at.
+	mu      sync.Mutex
+	victims []string
+}
+
+func newCourse(ctx context.Context, cfg *config.KubeSchedulerConfiguration, head *scriptHead,
+	options ...scheduler.Option) (*course, error) {
+	cluster, err := newScheduler(ctx, cfg, options...)
+	if err != nil {
+		return nil, err
+	}
+	c := &course{cluster: cluster, confirm: head.Confirm, pods: map[string]*v1.Pod{}}
+	for _, plugin := range c.Profiles[v1.DefaultSchedulerName].PreEnqueuePlugins() {
+		if own, is := plugin.(*defaultpreemption.DefaultPreemption); is {
+			c.preemption = own
+		}
+	}
+	// An API server that agrees with everything.
+	c.client.PrependReactor("*", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if gone, is := action.(clienttesting.DeleteAction); is {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.victims = append(c.victims, gone.GetNamespace()+"/"+gone.GetName())
+		}
+		return true, &v1.Pod{}, nil
+	})
+	if c.APIDispatcher != nil {
+		c.APIDispatcher.Run(c.logger)
+	}
+	return c, nil
+}
+
+// meter adds up what counts.
+type meter struct {
+	counts                    bool
+	turns, queueing, changing time.Duration
+	queued, placed            int
+	times                     []time.Duration
+	cpu                       time.Duration
+	memory                    goruntime.MemStats
+}
+
+func (m *meter) begin() {
+	m.counts = true
+	goruntime.GC()
+	goruntime.ReadMemStats(&m.memory)
+	m.cpu = processorTime()
+}
+
+func (m *meter) end() *figures {
+	cpu := processorTime() - m.cpu
+	var memory goruntime.MemStats
+	goruntime.ReadMemStats(&memory)
+	slices.Sort(m.times)
+	attempts := float64(max(len(m.times), 1))
+	micros := func(time time.Duration) float64 { return float64(time.Nanoseconds()) / 1e3 }
+	queueing := micros(m.queueing) / float64(max(m.queued, 1))
+	part := func(hundredths int) float64 {
+		if len(m.times) == 0 {
+			return 0
+		}
+		return micros(m.times[(len(m.times)-1)*hundredths/100]) + queueing
+	}
+	changes := micros(m.changing) / attempts
+	return &figures{
+		Attempts: len(m.times), Placed: m.placed,
+		Wall:     (m.turns + m.queueing + m.changing).Seconds(),
+		CPU:      cpu.Seconds(),
+		Mean:     micros(m.turns)/attempts + queueing + changes,
+		Queueing: queueing, Changes: changes, P50: part(50), P99: part(99),
+		Allocations: float64(memory.Mallocs-m.memory.Mallocs) / attempts,
+		Bytes:       float64(memory.TotalAlloc-m.memory.TotalAlloc) / attempts,
+		Peak:        peakMemory(),
+	}
+}
+
+func processorTime() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// follow runs the script, and stops early when enough attempts counted.
+func (c *course) follow(ctx context.Context, lines []scriptLine, limit int, long time.Duration) (*figures, error) {
+	m := &meter{}
+	for _, line := range lines {
+		switch {
+		case line.Measure:
+			m.begin()
+		case line.Turns > 0:
+			for range line.Turns {
+				if len(m.times) >= limit || m.turns > long {
+					return m.end(), nil
+				}
+				if err := c.timedTurn(ctx, m); err != nil {
+					return nil, err
+				}
+			}
+		default:
+			took, queued, err := c.apply(ctx, &line)
+			if err != nil {
+				return nil, err
+			}
+			if m.counts && queued {
+				m.queueing += took
+				m.queued++
+			} else if m.counts {
+				m.changing += took
+			}
+		}
+	}
+	return m.end(), nil
+}
+
+func (c *course) timedTurn(ctx context.Context, m *meter) error {
+	if c.ready <= 0 && len(c.SchedulingQueue.PodsInActiveQ())+len(c.SchedulingQueue.PodsInBackoffQ()) == 0 {
+		return nil
+	}
+	c.ready--
+	begin := time.Now()
+	told, err := c.turn(ctx)
+	took := time.Since(begin)
+	if err != nil {
+		return err
+	}
+	if m.counts {
+		m.turns += took
+		m.times = append(m.times, took)
+		if told.node != "" {
+			m.placed++
+		}
+	}
+	if told.nominated != "" {
+		began := time.Now()
+		if err := c.evict(ctx, told.pod); err != nil {
+			return err
+		}
+		if m.counts {
+			m.changing += time.Since(began)
+		}
+	}
+	if told.node != "" {
+		key := told.pod.Namespace + "/" + told.pod.Name
+		c.pods[key] = told.pod
+	}
+	return nil
+}
+
+// attempt is what one came to.
+type attempt struct {
+	// The pod, with its node if it got one.
+	pod             *v1.Pod
+	node, nominated string
+	message         string
+}
+
+// turn is one attempt: pop, snapshot, the cycle, and assume; or the search for victims, the message, and
+// back to the queue. It follows scheduleOnePod up to the calls of the API.
+func (c *course) turn(ctx context.Context) (*attempt, error) {
+	entity, err := c.NextEntity(c.logger)
+	if err != nil {
+		return nil, err
+	}
+	info, is := entity.(*framework.QueuedPodInfo)
+	if !is {
+		return nil, fmt.Errorf("the queue brings a %T", entity)
+	}
+	profile := c.Profiles[info.Pod.Spec.SchedulerName]
+	state := framework.NewCycleState()
+	// As often as upstream does.
+	state.SetRecordPluginMetrics(rand.Intn(100) < 10)
+	if err := c.Cache.UpdateSnapshot(c.logger, c.snapshot); err != nil {
+		return nil, err
+	}
+	result, err := c.SchedulePod(ctx, profile, state, info)
+	if err != nil {
+		return c.fail(ctx, profile, state, info, err)
+	}
+	assumed := info.DeepCopy().Pod
+	assumed.Spec.NodeName = result.SuggestedHost
+	if err := c.Cache.AssumePod(c.logger, assumed); err != nil {
+		return nil, err
+	}
+	c.SchedulingQueue.DeleteNominatedPodIfExists(assumed)
+	c.SchedulingQueue.Done(assumed.UID)
+	if c.confirm {
+		if err := c.Cache.AddPod(c.logger, assumed); err != nil {
+			return nil, err
+		}
+		c.SchedulingQueue.MoveAllToActiveOrBackoffQueue(c.logger, framework.EventAssignedPodAdd, nil, assumed, nil)
+	}
+	return &attempt{pod: assumed, node: result.SuggestedHost}, nil
+}
+
+// fail follows schedulingAlgorithm and handleSchedulingFailure.
+func (c *course) fail(ctx context.Context, profile framework.Framework, state fwk.CycleState,
+	info *framework.QueuedPodInfo, err error) (*attempt, error) {
+	var fit *framework.FitError
+	if !errors.As(err, &fit) {
+		return nil, err
+	}
+	told := &attempt{pod: info.Pod}
+	result, status := profile.RunPostFilterPlugins(ctx, state, info.Pod, fit.Diagnosis.NodeToStatus)
+	if status.Code() == fwk.Error {
+		return nil, status.AsError()
+	}
+	fit.Diagnosis.PostFilterMsg = status.Message()
+	told.message = fit.Error()
+	info.ClearRejectorPlugins()
+	info.UnschedulablePlugins = fit.Diagnosis.UnschedulablePlugins
+	info.PendingPlugins = fit.Diagnosis.PendingPlugins
+	err = c.SchedulingQueue.AddUnschedulablePodIfNotPresent(c.logger, info, c.SchedulingQueue.SchedulingCycle())
+	if result != nil {
+		told.nominated = result.NominatedNodeName
+		c.SchedulingQueue.AddNominatedPod(c.logger, info.PodInfo, result.NominatingInfo)
+	}
+	return told, err
+}
+
+// evict waits until the scheduler has deleted its victims, which it does in the background, and lets it
+// hear of it.
+func (c *course) evict(ctx context.Context, preemptor *v1.Pod) error {
+	for c.preemption != nil && !c.preemption.PreEnqueue(ctx, preemptor).IsSuccess() {
+		time.Sleep(10 * time.Microsecond)
+	}
+	c.mu.Lock()
+	victims := c.victims
+	c.victims = nil
+	c.mu.Unlock()
+	for _, victim := range victims {
+		if err := c.remove(victim); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove takes a pod out, on a node or not.
+func (c *course) remove(key string) error {
+	pod, there := c.pods[key]
+	if !there {
+		return fmt.Errorf("pod %s is not there", key)
+	}
+	delete(c.pods, key)
+	if err := c.indexer("Pod").Delete(pod); err != nil {
+		return err
+	}
+	if pod.Spec.NodeName == "" {
+		c.SchedulingQueue.Delete(c.logger, pod)
+		return nil
+	}
+	err := c.Cache.RemovePod(c.logger, pod)
+	c.SchedulingQueue.MoveAllToActiveOrBackoffQueue(c.logger, framework.EventAssignedPodDelete, pod, nil, nil)
+	return err
+}
