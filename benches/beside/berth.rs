@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use std::io::{BufRead, Write};
 use std::time::{Duration, Instant};
 
-/// When the script begins; nobody reads the date.
-const START: u64 = 1_000_000_000_000;
+/// When the script begins, in nanoseconds since 1970: after all pods that were there before (2026-06-01).
+const START: u64 = 1_780_272_000_000_000_000;
 /// Between two changes or attempts.
 const STEP: u64 = 1_000;
 

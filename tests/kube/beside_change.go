@@ -61,7 +61,7 @@ func (c *course) addPod(ctx context.Context, pod *v1.Pod) error {
 	if err := c.Cache.AddPod(c.logger, pod); err != nil {
 		return err
 	}
-	c.SchedulingQueue.MoveAllToActiveOrBackoffQueue(c.logger, framework.EventAssignedPodAdd, nil, pod, nil)
+	c.tell(framework.EventAssignedPodAdd, nil, pod)
 	return nil
 }
 
@@ -70,16 +70,16 @@ func (c *course) changeNode(change string, old any, node *v1.Node) error {
 	switch change {
 	case "Added":
 		c.Cache.AddNode(c.logger, node)
-		c.SchedulingQueue.MoveAllToActiveOrBackoffQueue(c.logger, event, nil, node, nil)
+		c.tell(event, nil, node)
 	case "Modified":
 		before := old.(*v1.Node)
 		c.Cache.UpdateNode(c.logger, before, node)
 		for _, event := range framework.NodeSchedulingPropertiesChange(node, before) {
-			c.SchedulingQueue.MoveAllToActiveOrBackoffQueue(c.logger, event, before, node, nil)
+			c.tell(event, before, node)
 		}
 	default:
 		event.ActionType = fwk.Delete
-		c.SchedulingQueue.MoveAllToActiveOrBackoffQueue(c.logger, event, node, nil, nil)
+		c.tell(event, node, nil)
 		return c.Cache.RemoveNode(c.logger, node)
 	}
 	return nil

@@ -13,10 +13,12 @@ import (
 	"unsafe"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
 // scriptAnswer is what another scheduler says of an attempt.
@@ -65,14 +67,11 @@ func check(ctx context.Context, cfg *config.KubeSchedulerConfiguration, head *sc
 	if err != nil {
 		return err
 	}
-	threads := int32(16)
-	if own.exact {
-		threads = 1
-	}
-	c, err := newCourse(ctx, cfg, head, scheduler.WithParallelism(threads))
+	c, err := newCourse(ctx, cfg, head, scheduler.WithParallelism(1))
 	if err != nil {
 		return err
 	}
+	c.deaf = true
 	j := &judge{course: c, exact: own.exact, judgement: judgement{Attempts: total, Every: 1, Differences: []string{}}}
 	j.batched = own.exact && head.Config["profiles"] != nil
 	var spent time.Duration
@@ -103,7 +102,7 @@ func check(ctx context.Context, cfg *config.KubeSchedulerConfiguration, head *sc
 				each := spent.Seconds() / judgedFirst
 				j.Every = max(1, int(each*float64(total)/own.seconds)+1)
 			}
-			if err := j.accept(&answer); err != nil {
+			if err := j.accept(ctx, &answer); err != nil {
 				return err
 			}
 		}
@@ -145,7 +144,7 @@ func (j *judge) change(ctx context.Context, line *scriptLine) error {
 }
 
 // accept lets the pod be where the answer says.
-func (j *judge) accept(answer *scriptAnswer) error {
+func (j *judge) accept(ctx context.Context, answer *scriptAnswer) error {
 	pod := j.pods[answer.Pod]
 	if pod == nil {
 		return fmt.Errorf("pod %s is not there", answer.Pod)
@@ -153,21 +152,27 @@ func (j *judge) accept(answer *scriptAnswer) error {
 	if nodes := j.Cache.NodeCount(); nodes > 0 {
 		j.start = (j.start + answer.Evaluated) % nodes
 	}
+	j.SchedulingQueue.Delete(j.logger, pod)
 	if answer.Node != "" {
 		pod = pod.DeepCopy()
 		pod.Spec.NodeName = answer.Node
 		j.pods[answer.Pod] = pod
-		j.SchedulingQueue.DeleteNominatedPodIfExists(pod)
 		return j.Cache.AddPod(j.logger, pod)
 	}
 	if answer.Nominated == "" {
 		return nil
 	}
-	info, err := framework.NewPodInfo(pod)
+	// Upstream counts a nominated pod only while it waits.
+	info, err := j.pop(ctx, pod)
 	if err != nil {
 		return err
 	}
-	j.SchedulingQueue.AddNominatedPod(j.logger, info, &fwk.NominatingInfo{
+	info.UnschedulablePlugins = sets.New(names.NodeResourcesFit)
+	err = j.SchedulingQueue.AddUnschedulablePodIfNotPresent(j.logger, info, j.SchedulingQueue.SchedulingCycle())
+	if err != nil {
+		return err
+	}
+	j.SchedulingQueue.AddNominatedPod(j.logger, info.PodInfo, &fwk.NominatingInfo{
 		NominatedNodeName: answer.Nominated, NominatingMode: fwk.ModeOverride,
 	})
 	for _, victim := range answer.Victims {
@@ -241,12 +246,10 @@ func (j *judge) own(ctx context.Context, pod *v1.Pod, answer *scriptAnswer) (str
 	if !j.batched {
 		j.setStart()
 	}
-	j.SchedulingQueue.Add(ctx, pod)
-	entity, err := j.NextEntity(j.logger)
+	info, err := j.pop(ctx, pod)
 	if err != nil {
 		return "", err
 	}
-	info := entity.(*framework.QueuedPodInfo)
 	j.SchedulingQueue.Done(info.Pod.UID)
 	state := framework.NewCycleState()
 	result, err := j.SchedulePod(ctx, profile, state, info)
@@ -261,6 +264,20 @@ func (j *judge) own(ctx context.Context, pod *v1.Pod, answer *scriptAnswer) (str
 	}
 	return fmt.Sprintf("node %q of %d evaluated; it is %q of %d",
 		answer.Node, answer.Evaluated, result.SuggestedHost, result.EvaluatedNodes), nil
+}
+
+// pop brings a pod through the queue, in which no other pod is active.
+func (j *judge) pop(ctx context.Context, pod *v1.Pod) (*framework.QueuedPodInfo, error) {
+	j.SchedulingQueue.Add(ctx, pod)
+	entity, err := j.NextEntity(j.logger)
+	if err != nil {
+		return nil, err
+	}
+	info, is := entity.(*framework.QueuedPodInfo)
+	if !is || info.Pod.UID != pod.UID {
+		return nil, fmt.Errorf("the queue brings another pod")
+	}
+	return info, nil
 }
 
 // setStart says where the search begins. Between two judged attempts others were placed without

@@ -25,6 +25,8 @@ import (
 type course struct {
 	*cluster
 	confirm bool
+	// Waiting pods hear of nothing.
+	deaf bool
 	// Pods that are there, with their nodes.
 	pods map[string]*v1.Pod
 	// Pods in the active queue, of those that no event brought back.
@@ -221,7 +223,7 @@ func (c *course) turn(ctx context.Context) (*attempt, error) {
 		if err := c.Cache.AddPod(c.logger, assumed); err != nil {
 			return nil, err
 		}
-		c.SchedulingQueue.MoveAllToActiveOrBackoffQueue(c.logger, framework.EventAssignedPodAdd, nil, assumed, nil)
+		c.tell(framework.EventAssignedPodAdd, nil, assumed)
 	}
 	return &attempt{pod: assumed, node: result.SuggestedHost}, nil
 }
@@ -251,8 +253,9 @@ func (c *course) fail(ctx context.Context, profile framework.Framework, state fw
 	return told, err
 }
 
-// evict waits until the scheduler has deleted its victims, which it does in the background, and lets it
-// hear of it.
+// evict waits until the scheduler has deleted its victims, which it does in the background, and takes them
+// out. Waiting pods do not hear of it: those whose backoff has ended by the clock would be tried again in
+// between, and the first attempts are what counts.
 func (c *course) evict(ctx context.Context, preemptor *v1.Pod) error {
 	for c.preemption != nil && !c.preemption.PreEnqueue(ctx, preemptor).IsSuccess() {
 		time.Sleep(10 * time.Microsecond)
@@ -261,6 +264,8 @@ func (c *course) evict(ctx context.Context, preemptor *v1.Pod) error {
 	victims := c.victims
 	c.victims = nil
 	c.mu.Unlock()
+	c.deaf = true
+	defer func() { c.deaf = false }()
 	for _, victim := range victims {
 		if err := c.remove(victim); err != nil {
 			return err
@@ -284,6 +289,13 @@ func (c *course) remove(key string) error {
 		return nil
 	}
 	err := c.Cache.RemovePod(c.logger, pod)
-	c.SchedulingQueue.MoveAllToActiveOrBackoffQueue(c.logger, framework.EventAssignedPodDelete, pod, nil, nil)
+	c.tell(framework.EventAssignedPodDelete, pod, nil)
 	return err
+}
+
+// tell lets the waiting pods hear of an event.
+func (c *course) tell(event fwk.ClusterEvent, old, new any) {
+	if !c.deaf {
+		c.SchedulingQueue.MoveAllToActiveOrBackoffQueue(c.logger, event, old, new, nil)
+	}
 }
