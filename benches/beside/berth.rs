@@ -27,7 +27,7 @@ pub struct Script {
 
 /// A line of it.
 pub enum Step {
-    Apply(Change, Object),
+    Apply(Change, Box<Object>),
     /// So many attempts.
     Turns(usize),
     /// What follows counts.
@@ -56,7 +56,7 @@ impl Script {
     /// Room for all of it.
     pub fn capacities(&self) -> Capacities {
         let objects = self.steps.iter().filter_map(|step| match step {
-            Step::Apply(Change::Added, object) => Some(object),
+            Step::Apply(Change::Added, object) => Some(&**object),
             _ => None,
         });
         Capacities::for_objects(objects, std::iter::empty())
@@ -90,7 +90,7 @@ fn step(line: &Value) -> Step {
         _ => panic!("no step: {line}"),
     };
     let kind = line["kind"].as_str().expect("a kind");
-    Step::Apply(change, object(kind, &line["object"]))
+    Step::Apply(change, Box::new(object(kind, &line["object"])))
 }
 
 /// A scheduler on its way through a script.
@@ -130,7 +130,9 @@ impl<'a> Course<'a> {
 
     /// Remembers where the pod of a change is in the script.
     pub fn remember(&mut self, at: usize) {
-        if let Step::Apply(Change::Added, Object::Pod(pod)) = &self.script.steps[at] {
+        if let Step::Apply(Change::Added, object) = &self.script.steps[at]
+            && let Object::Pod(pod) = &**object
+        {
             let metadata = &pod.metadata;
             if let Some(id) = self.scheduler.find_pod(&metadata.namespace, &metadata.name) {
                 self.places[id.index()] = at as u32;
@@ -151,7 +153,7 @@ impl<'a> Course<'a> {
                 }
             }
             Outcome::Unschedulable => {
-                let record = self.scheduler.record(&decision, Detail::Reasons);
+                let record = self.scheduler.record(&decision, Detail::None);
                 std::hint::black_box(record);
             }
             other => panic!("{:?}: {other:?}", self.scheduler.pod_name(decision.pod)),
@@ -186,12 +188,11 @@ impl<'a> Course<'a> {
             format!("{namespace}/{name}")
         };
         let mut told = json!({"pod": full(decision.pod), "evaluated": decision.evaluated});
-        match decision.outcome {
-            Outcome::Scheduled(node) => told["node"] = json!(self.scheduler.node(node).name),
-            _ => {
-                let record = self.scheduler.record(decision, Detail::Reasons);
-                told["message"] = json!(record.message);
-            }
+        if let Outcome::Scheduled(node) = decision.outcome {
+            told["node"] = json!(self.scheduler.node(node).name);
+        } else {
+            let record = self.scheduler.record(decision, Detail::None);
+            told["message"] = json!(record.message);
         }
         if let PostFilter::Placed { node, .. } = decision.post_filter {
             told["nominated"] = json!(self.scheduler.node(node).name);
@@ -257,7 +258,10 @@ fn follow(
 
 /// Whether a change brings a pod to the queue.
 fn queues(step: &Step) -> bool {
-    matches!(step, Step::Apply(Change::Added, Object::Pod(pod)) if pod.spec.node_name.is_empty())
+    let Step::Apply(Change::Added, object) = step else {
+        return false;
+    };
+    matches!(&**object, Object::Pod(pod) if pod.spec.node_name.is_empty())
 }
 
 fn queues_as(step: &Step, expected: bool) -> bool {
@@ -292,7 +296,8 @@ fn turns(
             victims += begin.elapsed();
         }
     }
-    meter.attempts(all.elapsed() - victims);
+    meter.attempts(all.elapsed().saturating_sub(victims));
+    meter.changes(false, 0, victims);
     if let Some(answers) = answers {
         writeln!(answers, "{}", json!(told)).expect("answers are written");
     }

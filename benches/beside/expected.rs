@@ -54,7 +54,8 @@ struct Compared<'a> {
     fidelity: Fidelity,
     /// Nominations, which the twin does not know, count from here on.
     nominated: bool,
-    compared: usize,
+    /// Decisions that were.
+    count: usize,
 }
 
 impl<'a> Compared<'a> {
@@ -73,7 +74,7 @@ impl<'a> Compared<'a> {
             pods: BTreeMap::new(),
             fidelity,
             nominated: false,
-            compared: 0,
+            count: 0,
         };
         let mut attempts = 0;
         for (at, step) in script.steps.iter().enumerate() {
@@ -89,7 +90,7 @@ impl<'a> Compared<'a> {
         }
         assert!(attempts > 0, "{}: no attempt", workload.name);
         assert_eq!(own.nominated, workload.preempts, "{}", workload.name);
-        own.compared
+        own.count
     }
 
     fn apply(&mut self, at: usize, change: Change, object: &'a Object) {
@@ -113,7 +114,7 @@ impl<'a> Compared<'a> {
         let pod = self.pods[&key];
         if !self.nominated {
             self.compare(&decision, pod, workload);
-            self.compared += 1;
+            self.count += 1;
         }
         if let Outcome::Scheduled(node) = decision.outcome {
             self.twin.assume(pod, self.course.scheduler.node(node).name);
@@ -164,7 +165,7 @@ impl<'a> Compared<'a> {
                 );
             }
             _ => {
-                let told = scheduler.record(decision, Detail::Reasons).message;
+                let told = scheduler.record(decision, Detail::None).message;
                 let told = told.unwrap_or_default();
                 let known = expected.message.unwrap_or_default();
                 assert!(told.starts_with(&known), "{case}: {told} is not {known}");

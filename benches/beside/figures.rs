@@ -1,5 +1,6 @@
 //! What a run measures, in one form for both sides.
 
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
@@ -148,11 +149,10 @@ fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// Seconds that the main thread was on a processor; 0 where Linux does not tell.
+/// Seconds that this process was on a processor.
 fn processor_time() -> f64 {
-    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
-    let first = text.split_whitespace().next();
-    first.and_then(|own| own.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// The most memory that the process has had at a time; 0 where Linux does not tell.

@@ -28,7 +28,8 @@ impl Measured {
 
 /// A workload with what came out.
 pub struct Row {
-    row: String,
+    /// In the table of targets; perhaps none.
+    target: String,
     name: String,
     size: String,
     must: BTreeMap<String, f64>,
@@ -47,7 +48,7 @@ impl Row {
             count => count.to_string(),
         };
         Self {
-            row: workload.row.clone().unwrap_or_default(),
+            target: workload.row.clone().unwrap_or_default(),
             name: workload.name.clone(),
             size: format!(
                 "{} / {} / {}",
@@ -61,6 +62,14 @@ impl Row {
             exact: median(&runs.exact).unwrap_or_default(),
             kube: runs.kube.map(|rounds| median(&rounds)),
             checks,
+        }
+    }
+
+    fn short_name(&self) -> &str {
+        if self.target.is_empty() {
+            &self.name
+        } else {
+            &self.target
         }
     }
 
@@ -94,14 +103,19 @@ fn median(rounds: &[Figures]) -> Option<Figures> {
     })
 }
 
+/// Seconds of a processor an attempt.
+fn cpu(figures: Option<&Figures>) -> f64 {
+    figures.map_or(f64::NAN, |own| own.cpu / own.attempts as f64)
+}
+
 /// All tables of these rows.
 pub fn lines(rows: &[Row]) -> String {
     let mut text = String::from(
         "## Microseconds an attempt, and ratios\n\n\
          Mean from the queue to the assumed pod, adding it to the queue included.\n\n\
          | row | workload | nodes / existing / measured | kube default | all nodes | tuned | best | exact \
-         | best : default | best : all | best : tuned | exact : default | must | goal |\n\
-         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+         | best : default | best : all | best : tuned | exact : default | CPU, best : default | must | goal |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for row in rows {
         let kube = |at: usize| row.kube[at].as_ref().map_or(f64::NAN, |own| own.mean);
@@ -116,8 +130,8 @@ pub fn lines(rows: &[Row]) -> String {
         };
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
-            row.row,
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            row.target,
             row.name,
             row.size,
             short(kube(0)),
@@ -129,6 +143,7 @@ pub fn lines(rows: &[Row]) -> String {
             ratio(kube(1) / row.best.mean),
             ratio(kube(2) / row.best.mean),
             ratio(kube(0) / row.exact.mean),
+            ratio(cpu(row.kube[0].as_ref()) / cpu(Some(&row.best))),
             targets(&row.must),
             targets(&row.goal),
         );
@@ -155,11 +170,7 @@ fn details(rows: &[Row], text: &mut String) {
                 continue;
             };
             let mib = |bytes: u64| short(bytes as f64 / f64::from(1 << 20));
-            let name = if row.row.is_empty() {
-                &row.name
-            } else {
-                &row.row
-            };
+            let name = row.short_name();
             let _ = writeln!(
                 text,
                 "| {name} | {side} | {} | {} | {} | {} | {} | {} | {} | {:.3} | {:.3} | {} | {} | {} | {} |",
@@ -195,11 +206,7 @@ fn judgement(rows: &[Row], text: &mut String) {
     );
     for row in rows {
         for (fidelity, check) in ["best", "exact"].into_iter().zip(&row.checks) {
-            let name = if row.row.is_empty() {
-                &row.name
-            } else {
-                &row.row
-            };
+            let name = row.short_name();
             let _ = writeln!(
                 text,
                 "| {name} | {fidelity} | {} | {} (1 of {}) | {} |",
@@ -217,7 +224,7 @@ fn judgement(rows: &[Row], text: &mut String) {
 fn short(number: f64) -> String {
     match number {
         number if number.is_nan() => "-".into(),
-        number if number == 0.0 => "0".into(),
+        0.0 => "0".into(),
         number if number < 10.0 => format!("{number:.2}"),
         number if number < 100.0 => format!("{number:.1}"),
         number => format!("{number:.0}"),

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -187,35 +186,4 @@ func (c *cluster) indexer(kind string) cache.Indexer {
 		return core.PersistentVolumeClaims().Informer().GetIndexer()
 	}
 	return storage.CSINodes().Informer().GetIndexer()
-}
-
-// peakMemory is the most that this process has had, in bytes; 0 where Linux does not tell.
-func peakMemory() uint64 {
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	var kib uint64
-	for line := range strings.Lines(string(text)) {
-		if rest, found := strings.CutPrefix(line, "VmHWM:"); found {
-			fmt.Sscan(rest, &kib)
-		}
-	}
-	return kib * 1024
-}
-
-// figures are what a run took: `benches/beside/figures.rs` says what each is.
-type figures struct {
-	Attempts    int     `json:"attempts"`
-	Placed      int     `json:"placed"`
-	Wall        float64 `json:"wall"`
-	CPU         float64 `json:"cpu"`
-	Mean        float64 `json:"mean"`
-	Queueing    float64 `json:"queueing"`
-	Changes     float64 `json:"changes"`
-	P50         float64 `json:"p50"`
-	P99         float64 `json:"p99"`
-	Allocations float64 `json:"allocations"`
-	Bytes       float64 `json:"bytes"`
-	Peak        uint64  `json:"peak"`
 }

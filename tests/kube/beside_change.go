@@ -10,23 +10,21 @@ import (
 )
 
 // apply does what upstream's event handlers do (eventhandlers.go), and says how long that took without
-// the informer's own work, and whether it brought a pod to the queue.
-func (c *course) apply(ctx context.Context, line *scriptLine) (time.Duration, bool, error) {
+// the informer's own work.
+func (c *course) apply(ctx context.Context, line *scriptLine) (time.Duration, error) {
 	indexer := c.indexer(line.Kind)
 	var err error
 	var act func()
-	queued := false
 	switch object := line.object.(type) {
 	case *v1.Pod:
 		key := object.Namespace + "/" + object.Name
 		if line.Apply == "Deleted" {
 			begin := time.Now()
 			err := c.remove(key)
-			return time.Since(begin), false, err
+			return time.Since(begin), err
 		}
 		c.pods[key] = object
-		queued = object.Spec.NodeName == ""
-		if queued && len(object.Spec.SchedulingGates) == 0 {
+		if c.queues(line) && len(object.Spec.SchedulingGates) == 0 {
 			c.ready++
 		}
 		act = func() { err = c.addPod(ctx, object) }
@@ -46,11 +44,17 @@ func (c *course) apply(ctx context.Context, line *scriptLine) (time.Duration, bo
 		stored = indexer.Delete(line.object)
 	}
 	if stored != nil {
-		return 0, false, stored
+		return 0, stored
 	}
 	begin := time.Now()
 	act()
-	return time.Since(begin), queued, err
+	return time.Since(begin), err
+}
+
+// queues: the line brings a pod to the queue.
+func (c *course) queues(line *scriptLine) bool {
+	pod, is := line.object.(*v1.Pod)
+	return is && line.Apply == "Added" && pod.Spec.NodeName == ""
 }
 
 func (c *course) addPod(ctx context.Context, pod *v1.Pod) error {

@@ -134,11 +134,11 @@ func readAnswers(path string) ([][]scriptAnswer, int, error) {
 
 // change applies a line; a pending pod comes to the queue only when it is judged.
 func (j *judge) change(ctx context.Context, line *scriptLine) error {
-	pod, is := line.object.(*v1.Pod)
-	if !is || line.Apply != "Added" || pod.Spec.NodeName != "" {
-		_, _, err := j.apply(ctx, line)
+	if !j.queues(line) {
+		_, err := j.apply(ctx, line)
 		return err
 	}
+	pod := line.object.(*v1.Pod)
 	j.pods[pod.Namespace+"/"+pod.Name] = pod
 	return j.indexer("Pod").Add(pod)
 }

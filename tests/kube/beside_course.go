@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
-	goruntime "runtime"
-	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -64,58 +61,6 @@ func newCourse(ctx context.Context, cfg *config.KubeSchedulerConfiguration, head
 	return c, nil
 }
 
-// meter adds up what counts.
-type meter struct {
-	counts                    bool
-	turns, queueing, changing time.Duration
-	queued, placed            int
-	times                     []time.Duration
-	cpu                       time.Duration
-	memory                    goruntime.MemStats
-}
-
-func (m *meter) begin() {
-	m.counts = true
-	goruntime.GC()
-	goruntime.ReadMemStats(&m.memory)
-	m.cpu = processorTime()
-}
-
-func (m *meter) end() *figures {
-	cpu := processorTime() - m.cpu
-	var memory goruntime.MemStats
-	goruntime.ReadMemStats(&memory)
-	slices.Sort(m.times)
-	attempts := float64(max(len(m.times), 1))
-	micros := func(time time.Duration) float64 { return float64(time.Nanoseconds()) / 1e3 }
-	queueing := micros(m.queueing) / float64(max(m.queued, 1))
-	part := func(hundredths int) float64 {
-		if len(m.times) == 0 {
-			return 0
-		}
-		return micros(m.times[(len(m.times)-1)*hundredths/100]) + queueing
-	}
-	changes := micros(m.changing) / attempts
-	return &figures{
-		Attempts: len(m.times), Placed: m.placed,
-		Wall:     (m.turns + m.queueing + m.changing).Seconds(),
-		CPU:      cpu.Seconds(),
-		Mean:     micros(m.turns)/attempts + queueing + changes,
-		Queueing: queueing, Changes: changes, P50: part(50), P99: part(99),
-		Allocations: float64(memory.Mallocs-m.memory.Mallocs) / attempts,
-		Bytes:       float64(memory.TotalAlloc-m.memory.TotalAlloc) / attempts,
-		Peak:        peakMemory(),
-	}
-}
-
-func processorTime() time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return 0
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-}
-
 // follow runs the script, and stops early when enough attempts counted.
 func (c *course) follow(ctx context.Context, lines []scriptLine, limit int, long time.Duration) (*figures, error) {
 	m := &meter{}
@@ -124,8 +69,9 @@ func (c *course) follow(ctx context.Context, lines []scriptLine, limit int, long
 		case line.Measure:
 			m.begin()
 		case line.Turns > 0:
+			m.enter(attempting)
 			for range line.Turns {
-				if len(m.times) >= limit || m.turns > long {
+				if len(m.times) >= limit || m.stages[attempting].wall > long {
 					return m.end(), nil
 				}
 				if err := c.timedTurn(ctx, m); err != nil {
@@ -133,16 +79,16 @@ func (c *course) follow(ctx context.Context, lines []scriptLine, limit int, long
 				}
 			}
 		default:
-			took, queued, err := c.apply(ctx, &line)
+			at := changing
+			if c.queues(&line) {
+				at = queueing
+			}
+			m.enter(at)
+			took, err := c.apply(ctx, &line)
 			if err != nil {
 				return nil, err
 			}
-			if m.counts && queued {
-				m.queueing += took
-				m.queued++
-			} else if m.counts {
-				m.changing += took
-			}
+			m.took(at, 1, took)
 		}
 	}
 	return m.end(), nil
@@ -159,21 +105,19 @@ func (c *course) timedTurn(ctx context.Context, m *meter) error {
 	if err != nil {
 		return err
 	}
+	m.took(attempting, 1, took)
 	if m.counts {
-		m.turns += took
 		m.times = append(m.times, took)
 		if told.node != "" {
 			m.placed++
 		}
 	}
 	if told.nominated != "" {
-		began := time.Now()
-		if err := c.evict(ctx, told.pod); err != nil {
+		took, err := c.evict(ctx, told.pod)
+		if err != nil {
 			return err
 		}
-		if m.counts {
-			m.changing += time.Since(began)
-		}
+		m.took(changing, 0, took)
 	}
 	if told.node != "" {
 		key := told.pod.Namespace + "/" + told.pod.Name
@@ -255,8 +199,8 @@ func (c *course) fail(ctx context.Context, profile framework.Framework, state fw
 
 // evict waits until the scheduler has deleted its victims, which it does in the background, and takes them
 // out. Waiting pods do not hear of it: those whose backoff has ended by the clock would be tried again in
-// between, and the first attempts are what counts.
-func (c *course) evict(ctx context.Context, preemptor *v1.Pod) error {
+// between, and the first attempts are what counts. Returns how long it took to take them out.
+func (c *course) evict(ctx context.Context, preemptor *v1.Pod) (time.Duration, error) {
 	for c.preemption != nil && !c.preemption.PreEnqueue(ctx, preemptor).IsSuccess() {
 		time.Sleep(10 * time.Microsecond)
 	}
@@ -266,12 +210,13 @@ func (c *course) evict(ctx context.Context, preemptor *v1.Pod) error {
 	c.mu.Unlock()
 	c.deaf = true
 	defer func() { c.deaf = false }()
+	begin := time.Now()
 	for _, victim := range victims {
 		if err := c.remove(victim); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return time.Since(begin), nil
 }
 
 // remove takes a pod out, on a node or not.
