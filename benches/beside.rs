@@ -1,7 +1,7 @@
 //! Berth beside kube-scheduler 1.37.2, both in process, on the workloads of `kube/workloads.yaml`: what an
 //! attempt costs from the queue to the assumed pod, and whether upstream agrees with every placement.
 //!
-//! `cargo bench --bench beside -- --bench` runs the rows of Tier A in turns and writes a page into
+//! `cargo bench --bench beside` runs the rows of Tier A in turns and writes a page into
 //! `benches/results`; needs Go. Names or rows choose others (`A3`, `SchedulingSecrets`, `every`), and
 //! `benches/kube/README.md` lists the flags. Without `--bench`, as `cargo test` runs it, each workload is
 //! made small and every decision compared with the naive twin's.
@@ -64,18 +64,20 @@ fn main() -> ExitCode {
     let Some(program) = kube::program(FOLDER) else {
         return ExitCode::FAILURE;
     };
+    let conditions = table::conditions(&asked.told());
     let mut rows = Vec::new();
     for workload in workloads.named(&asked.names) {
         let workload = workload.divided(asked.scale);
         rows.push(measure(&workloads, &workload, &program, &asked));
         println!("{}", table::lines(&rows[rows.len() - 1..]));
+        // After each row: a run takes long.
+        if let Some(path) = &asked.page {
+            let page = format!("{conditions}\n{}", table::lines(&rows));
+            std::fs::write(path, page)
+                .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        }
     }
-    let conditions = table::conditions(&asked.told());
-    let page = format!("{conditions}\n{}", table::lines(&rows));
-    if let Some(path) = &asked.page {
-        std::fs::write(path, &page).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    }
-    println!("{page}");
+    println!("{conditions}\n{}", table::lines(&rows));
     if rows.iter().all(Row::agrees) {
         ExitCode::SUCCESS
     } else {
@@ -85,9 +87,6 @@ fn main() -> ExitCode {
 
 impl Asked {
     fn of(arguments: Vec<String>) -> Self {
-        let today = table::today();
-        let page = format!("benches/results/kube-{today}.md");
-        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
         let mut asked = Self {
             names: Vec::new(),
             rounds: 5,
@@ -96,8 +95,9 @@ impl Asked {
             seconds: 5.0,
             check_seconds: 60.0,
             checks_only: false,
-            page: Some(page),
+            page: None,
         };
+        let mut has_page = true;
         let mut arguments = arguments.into_iter();
         while let Some(argument) = arguments.next() {
             let mut number = || {
@@ -111,13 +111,16 @@ impl Asked {
                 "--seconds" => asked.seconds = number(),
                 "--check-seconds" => asked.check_seconds = number(),
                 "--check-only" => asked.checks_only = true,
-                "--no-page" => asked.page = None,
+                "--page" => asked.page = arguments.next().map(PathBuf::from),
+                "--no-page" => has_page = false,
                 flag if flag.starts_with('-') => panic!("there is no flag {flag}"),
                 name => asked.names.push(name.to_owned()),
             }
         }
-        if asked.scale > 1 {
-            asked.page = None;
+        let is_whole = asked.names.is_empty() && asked.scale == 1 && !asked.checks_only;
+        if has_page && is_whole && asked.page.is_none() {
+            let name = format!("benches/results/kube-{}.md", table::today());
+            asked.page = Some(Path::new(env!("CARGO_MANIFEST_DIR")).join(name));
         }
         asked
     }

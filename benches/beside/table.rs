@@ -256,7 +256,7 @@ pub fn conditions(asked: &str) -> String {
          | seed | {SEED} |\n\
          | settings | default; `percentageOfNodesToScore: 100`; GOGC=400 without default spread \
          constraints, so that batching is of use |\n\
-         | command | `cargo bench --bench beside -- --bench` |\n",
+         | command | `cargo bench --bench beside` |\n",
         today(),
         model.unwrap_or("an unknown processor"),
         version("go", &["env", "GOVERSION"]),
