@@ -2,7 +2,8 @@
 //
 // It links upstream's own scheduler: the profiles, plugins, cache and snapshot are those that the
 // kube-scheduler binary has. What is ours is the procedure around them (verdict.go), which looks at
-// every node and tells everything. README.md beside this file describes the lines.
+// every node and tells everything. README.md beside this file describes the lines. `kube beside` times
+// it on a script instead, or checks another scheduler's answers (beside.go).
 package main
 
 import (
@@ -31,7 +32,11 @@ type answer struct {
 func main() {
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
-	if err := run(os.Stdin, os.Stdout); err != nil {
+	act := func() error { return run(os.Stdin, os.Stdout) }
+	if len(os.Args) > 1 && os.Args[1] == "beside" {
+		act = func() error { return beside(os.Args[2:]) }
+	}
+	if err := act(); err != nil {
 		fmt.Fprintln(os.Stderr, "kube:", err)
 		os.Exit(1)
 	}

@@ -60,6 +60,8 @@ type cluster struct {
 	*scheduler.Scheduler
 	snapshot *internalcache.Snapshot
 	logger   klog.Logger
+	client   *fake.Clientset
+	factory  informers.SharedInformerFactory
 	volumes  *volumes
 }
 
@@ -69,6 +71,17 @@ func newCluster(ctx context.Context, s *scenario) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	c, err := newScheduler(ctx, cfg, scheduler.WithParallelism(1))
+	if err != nil {
+		return nil, err
+	}
+	c.volumes = newVolumes(c.client, c.factory)
+	return c, c.fill(&s.Input)
+}
+
+// newScheduler builds a scheduler with an empty cluster.
+func newScheduler(ctx context.Context, cfg *config.KubeSchedulerConfiguration,
+	options ...scheduler.Option) (*cluster, error) {
 	client := fake.NewClientset()
 	factory := scheduler.NewInformerFactory(client, 0, nil)
 	snapshot := internalcache.NewEmptySnapshot()
@@ -77,26 +90,26 @@ func newCluster(ctx context.Context, s *scenario) (*cluster, error) {
 		func(name string) events.EventRecorderLogger {
 			return broadcaster.NewRecorder(scheme.Scheme, name)
 		},
-		scheduler.WithComponentConfigVersion(cfg.APIVersion),
-		scheduler.WithProfiles(cfg.Profiles...),
-		scheduler.WithPercentageOfNodesToScore(cfg.PercentageOfNodesToScore),
-		scheduler.WithParallelism(1),
-		scheduler.WithNodeInfoSnapshot(snapshot),
+		append([]scheduler.Option{
+			scheduler.WithComponentConfigVersion(cfg.APIVersion),
+			scheduler.WithProfiles(cfg.Profiles...),
+			scheduler.WithPercentageOfNodesToScore(cfg.PercentageOfNodesToScore),
+			scheduler.WithNodeInfoSnapshot(snapshot),
+		}, options...)...,
 	)
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{
+	return &cluster{
 		Scheduler: sched, snapshot: snapshot, logger: klog.FromContext(ctx),
-		volumes: newVolumes(client, factory),
-	}
-	return c, c.fill(factory, &s.Input)
+		client: client, factory: factory,
+	}, nil
 }
 
 // fill puts the objects where the scheduler looks for them. The informers are not started: their
 // stores are all that is read.
-func (c *cluster) fill(factory informers.SharedInformerFactory, in *input) error {
-	core, apps, storage := factory.Core().V1(), factory.Apps().V1(), factory.Storage().V1()
+func (c *cluster) fill(in *input) error {
+	core, apps, storage := c.factory.Core().V1(), c.factory.Apps().V1(), c.factory.Storage().V1()
 	err := errors.Join(
 		store(core.Namespaces().Informer(), in.Namespaces),
 		store(core.Services().Informer(), in.Services),
