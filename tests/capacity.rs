@@ -146,9 +146,10 @@ fn b29_every_full_table_refuses_by_name_and_changes_nothing() {
 #[test]
 fn a_class_that_does_not_go_live_gives_back_its_terms_and_keys() {
     let mut capacities = Capacities::for_size(1, 1);
-    // Three constraints of six words each: the third begins before the limit and ends behind it.
+    // Three constraints of seven words each: the third begins before the limit and ends behind it.
+    // Each counts by row and by domain.
     capacities.live_words = 16;
-    capacities.terms = 3;
+    capacities.terms = 6;
     capacities.topology_keys = 3;
     let full =
         |which, limit| Outcome::Error(AttemptError::Capacity(CapacityExceeded { which, limit }));

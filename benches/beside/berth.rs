@@ -208,6 +208,7 @@ impl<'a> Course<'a> {
 pub fn run(script: &Script, fidelity: Fidelity, mut answers: Option<&mut dyn Write>) -> Figures {
     let options = Options {
         fidelity,
+        detail: Some(Detail::None),
         ..Options::default()
     };
     let capacities = script.capacities();

@@ -121,15 +121,27 @@ fn mark(
 }
 
 pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
-    if fill_raw(attempt, scratch) {
-        normalize(scratch)
-    } else {
-        Column::Absent
+    if !sum_domains(attempt, scratch) {
+        return Column::Absent;
     }
+    if is_flat(attempt, scratch) {
+        return Column::Constant(0);
+    }
+    write_raw(attempt, scratch);
+    normalize(scratch)
 }
 
 /// Fills the raw scores of the found rows; `false`: the plugin skips itself.
 pub(crate) fn fill_raw(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
+    let counts_somebody = sum_domains(attempt, scratch);
+    if counts_somebody {
+        write_raw(attempt, scratch);
+    }
+    counts_somebody
+}
+
+/// Sums up by domain what terms that are not read by row add; `false`: the plugin skips itself.
+fn sum_domains(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
     let cluster = attempt.cluster;
     let live = &cluster.live;
     let has_own = live.preferred_terms(attempt.slot).next().is_some();
@@ -150,9 +162,41 @@ pub(crate) fn fill_raw(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
             scratch.domains.add(domain, sum);
         }
     });
-    if !counts_somebody {
+    counts_somebody
+}
+
+/// Whether all found rows have the same sum, as far as that is seen without a look at each of them.
+fn is_flat(attempt: Attempt<'_>, scratch: &Scratch) -> bool {
+    let topology = &attempt.cluster.topology;
+    let mut reads_rows = false;
+    each_weighted(attempt, |term, key, _| {
+        reads_rows |= has_rows(attempt, term, key);
+    });
+    let mut keys = (0..scratch.keys.len()).filter(|key| *scratch.keys.at(*key));
+    let (Some(key), None) = (keys.next(), keys.next()) else {
         return false;
+    };
+    let key = KeyId::from_index(key);
+    let keyed = topology.keyed(key);
+    let (mut sum, mut is_flat) = (None, !reads_rows);
+    for (block, word) in scratch.found.words().iter().enumerate() {
+        if *word == 0 || !is_flat {
+            continue;
+        }
+        let mut see = |own: i64| is_flat &= *sum.get_or_insert(own) == own;
+        topology.each_domain(key, block, *word, |domain, _| {
+            see(scratch.domains.sum(domain));
+        });
+        if word & !keyed.at(block) != 0 {
+            see(0);
+        }
     }
+    is_flat
+}
+
+/// Writes the sums of the found rows.
+fn write_raw(attempt: Attempt<'_>, scratch: &mut Scratch) {
+    let cluster = attempt.cluster;
     scratch.fill_raw(|_, _, raw| raw.fill(0));
     each_weighted(attempt, |term, key, weight| {
         let rows = cluster.terms.rows(term);
@@ -191,7 +235,6 @@ pub(crate) fn fill_raw(attempt: Attempt<'_>, scratch: &mut Scratch) -> bool {
     }
     scratch.keys = keys;
     scratch.domains = domains;
-    true
 }
 
 /// Whether the term is read by row: each domain is one, and it has a column.

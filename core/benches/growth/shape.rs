@@ -36,7 +36,7 @@ const fn shape(name: &'static str, pod: fn(u32) -> Value) -> Shape {
     }
 }
 
-pub const SHAPES: [Shape; 13] = [
+pub static SHAPES: [Shape; 13] = [
     shape("plain", |_| json!({})),
     Shape {
         before: 10,
@@ -114,7 +114,8 @@ impl Shape {
         if self.fails { 0 } else { tried }
     }
 
-    fn object(&self, number: u32, node: Option<u32>) -> Object {
+    /// A pod, on a node or waiting.
+    pub fn object(&self, number: u32, node: Option<u32>) -> Object {
         let class = number % self.classes;
         let requests = json!({"cpu": format!("{}m", 100 + class), "memory": "500Mi"});
         let mut spec = (self.pod)(number);
@@ -132,7 +133,8 @@ impl Shape {
     }
 }
 
-fn node(number: u32) -> Object {
+/// A node.
+pub fn node(number: u32) -> Object {
     let node = json!({
         "metadata": {"name": format!("node-{number}"), "labels": {
             "kubernetes.io/hostname": format!("node-{number}"),
@@ -153,8 +155,17 @@ pub struct Course {
     pub allocations: usize,
 }
 
-impl Course {
-    pub fn of(shape: &Shape, nodes: u32, rounds: u32, allocator: &StatsAlloc<System>) -> Self {
+/// A scheduler and its pods.
+pub struct Cluster {
+    pub scheduler: Scheduler,
+    shape: &'static Shape,
+    /// Decisions before those that count.
+    warm_up: u32,
+}
+
+impl Cluster {
+    /// A cluster whose queue has pods for so many decisions after the warm-up, with room for as many more.
+    pub fn new(shape: &'static Shape, nodes: u32, rounds: u32, options: Options) -> Self {
         let warm_up = WARM_UP.max(shape.classes * 2).min(nodes / 2);
         let pods = warm_up + rounds;
         let capacities = Capacities {
@@ -164,46 +175,74 @@ impl Course {
             image_words: 4 * u64::from(nodes) + 64,
             image_counts: 16,
             term_counts: pods + nodes * (1 + shape.before) + 64,
-            text_bytes: u64::from(nodes + pods + nodes * shape.before) * 64 + (1 << 16),
+            text_bytes: u64::from(nodes + pods + rounds + nodes * shape.before) * 64 + (1 << 16),
             objects: 64,
             record_words: 1 << 12,
-            ..Capacities::for_size(nodes, pods + nodes * shape.before)
-        };
-        let options = Options {
-            fidelity: Fidelity::Best,
-            preemption: Some(false),
-            detail: Some(Detail::None),
-            ..Options::default()
+            ..Capacities::for_size(nodes, pods + rounds + nodes * shape.before)
         };
         let config = KubeSchedulerConfiguration::default();
-        let mut scheduler = Scheduler::new(&config, options, capacities).expect("a scheduler");
-        let mut apply = |object: &Object| {
-            let applied = scheduler.apply(Change::Added, object);
-            applied.unwrap_or_else(|error| panic!("{}: {error}", shape.name));
+        let scheduler = Scheduler::new(&config, options, capacities).expect("a scheduler");
+        let mut cluster = Self {
+            scheduler,
+            shape,
+            warm_up,
         };
-        (0..nodes).for_each(|number| apply(&node(number)));
+        (0..nodes).for_each(|number| cluster.apply(Change::Added, &node(number)));
         for number in 0..nodes * shape.before {
-            apply(&shape.object(number, Some(number % nodes)));
+            cluster.apply(Change::Added, &shape.object(number, Some(number % nodes)));
         }
-        (0..pods).for_each(|number| apply(&shape.object(number, None)));
-        let mut course = Self {
-            mean: 0.0,
-            placed: 0,
-            allocations: 0,
-        };
-        let mut decide = |count: u32| {
-            for _ in 0..count {
-                let decision = scheduler.schedule_one(1).expect("a pod");
-                course.placed += u32::from(matches!(decision.outcome, Outcome::Scheduled(_)));
-            }
-        };
-        decide(warm_up);
+        (0..pods).for_each(|number| cluster.apply(Change::Added, &shape.object(number, None)));
+        cluster
+    }
+
+    pub fn apply(&mut self, change: Change, object: &Object) {
+        let applied = self.scheduler.apply(change, object);
+        applied.unwrap_or_else(|error| panic!("{}: {error}", self.shape.name));
+    }
+
+    /// Pods that so many decisions placed.
+    pub fn decide(&mut self, count: u32) -> u32 {
+        (0..count)
+            .map(|_| {
+                let decision = self.scheduler.schedule_one(1).expect("a pod");
+                u32::from(matches!(decision.outcome, Outcome::Scheduled(_)))
+            })
+            .sum()
+    }
+
+    /// The decisions that do not count.
+    pub fn warm_up(&mut self) -> u32 {
+        self.decide(self.warm_up)
+    }
+}
+
+/// Best fidelity, and no details.
+pub fn best() -> Options {
+    Options {
+        fidelity: Fidelity::Best,
+        preemption: Some(false),
+        detail: Some(Detail::None),
+        ..Options::default()
+    }
+}
+
+impl Course {
+    pub fn of(
+        shape: &'static Shape,
+        nodes: u32,
+        rounds: u32,
+        allocator: &StatsAlloc<System>,
+    ) -> Self {
+        let mut cluster = Cluster::new(shape, nodes, rounds, best());
+        let before = cluster.warm_up();
         let region = Region::new(allocator);
         let begin = Instant::now();
-        decide(rounds);
+        let placed = cluster.decide(rounds);
         let taken = begin.elapsed();
-        course.allocations = region.change().allocations;
-        course.mean = taken.as_secs_f64() * 1e9 / f64::from(rounds);
-        course
+        Self {
+            mean: taken.as_secs_f64() * 1e9 / f64::from(rounds),
+            placed: before + placed,
+            allocations: region.change().allocations,
+        }
     }
 }
