@@ -97,6 +97,13 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
     let connection_config = &settings.config.client_connection;
     let master = settings.args.master.as_deref();
     let config = connection(&connection_config.kubeconfig, master).await?;
+    if config.accept_invalid_certs {
+        let url = &config.cluster_url;
+        let note = format!(
+            "the certificate of the API server {url} is not checked, as its kubeconfig says"
+        );
+        tell("warning", &note);
+    }
     if let Some(file) = &settings.args.write_config_to {
         let text = yaml(&settings.given.clone().completed())?;
         std::fs::write(file, text).map_err(|error| {
@@ -106,7 +113,13 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let asked = &settings.config.extenders;
-    let extenders = Extenders::new(extender::connect(asked).await?);
+    let metrics = Arc::new(Metrics::new(&settings.gates));
+    metrics.leads(false);
+    let extenders = Extenders::new(extender::connect(asked).await?, metrics.clone());
+    extender::unchecked(asked).for_each(|url| metrics.unchecked(url));
+    if config.accept_invalid_certs {
+        metrics.unchecked(&config.cluster_url.to_string());
+    }
     let keeps = extender::keeps(asked);
     let limiter = || Limiter::new(connection_config.qps, connection_config.burst);
     let api = Api::new(&config, "scheduler", limiter())?;
@@ -114,8 +127,6 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
     let lease_api = Api::new(&config, "leader-election", limiter())?;
 
     let lead = Lead::new();
-    let metrics = Arc::new(Metrics::new(&settings.gates));
-    metrics.leads(false);
     let host = hostname();
     let (events, event_writer) = Events::new(event_api, lead.clone(), host.clone());
     tokio::spawn(event_writer.run());
@@ -178,6 +189,7 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
             flags: settings.flag_page(),
             leads,
             started: jiff::Timestamp::now(),
+            has_extenders: !asked.is_empty(),
         };
         let gate = Gate::new(&settings.args.authentication, &api).await?;
         serve::start(&settings, Arc::new(served), gate).await?;

@@ -48,6 +48,8 @@ pub struct Metrics {
     master_status: Family<Labels<1>, Gauge>,
     refused_objects: Family<Labels<1>, Counter>,
     judged: Family<Labels<1>, Counter>,
+    unchecked_certificates: Family<Labels<1>, Gauge>,
+    void_scores: Family<Labels<1>, Counter>,
     memory_planned: Gauge,
     bindings_room: Gauge,
 }
@@ -89,6 +91,8 @@ impl Metrics {
             master_status: Family::default(),
             refused_objects: Family::default(),
             judged: Family::default(),
+            unchecked_certificates: Family::default(),
+            void_scores: Family::default(),
             memory_planned: Gauge::default(),
             bindings_room: Gauge::default(),
         };
@@ -108,6 +112,16 @@ impl Metrics {
             "shadow_choices",
             "Another scheduler's choices, by what they come to here",
             self.judged.clone(),
+        );
+        own.register(
+            "unchecked_certificates",
+            "Servers that are asked though their certificate is not checked",
+            self.unchecked_certificates.clone(),
+        );
+        own.register(
+            "extender_void_scores",
+            "Answers of extenders whose scores leave 64 bits and count nothing",
+            self.void_scores.clone(),
         );
         own.register(
             "memory_planned_bytes",
@@ -310,6 +324,25 @@ impl Metrics {
         self.judged.get_or_create(&labels).inc();
     }
 
+    /// A server's certificate is not checked.
+    pub fn unchecked(&self, server: &str) {
+        let labels = [("server", server.to_owned())];
+        self.unchecked_certificates.get_or_create(&labels).set(1);
+    }
+
+    /// What an extender scored counts nothing.
+    pub fn void_scores(&self, extender: &str) {
+        let labels = [("extender", extender.to_owned())];
+        self.void_scores.get_or_create(&labels).inc();
+    }
+
+    /// So many extenders are being asked for scores.
+    pub fn prioritizing(&self, extenders: usize) {
+        let labels = [("operation", "prioritizing_extender".to_owned())];
+        let gauge = self.goroutines.get_or_create(&labels);
+        gauge.set(i64::try_from(extenders).unwrap_or(i64::MAX));
+    }
+
     /// Whether this process leads.
     pub fn leads(&self, leads: bool) {
         let labels = [("name", "kube-scheduler".to_owned())];
@@ -363,6 +396,27 @@ impl Metrics {
         for ((plugin, profile), count) in model.unschedulable() {
             let labels = [("plugin", plugin), ("profile", profile)];
             self.unschedulable_pods.get_or_create(&labels).set(count);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Gates, Metrics};
+
+    #[test]
+    fn what_is_not_checked_or_counts_nothing_is_on_the_page() {
+        let metrics = Metrics::new(&Gates::parse(&[]).expect("defaults"));
+        metrics.unchecked("https://10.0.0.1/extender");
+        metrics.void_scores("http://10.0.0.2");
+        metrics.prioritizing(2);
+        let page = metrics.text();
+        for line in [
+            "berth_unchecked_certificates{server=\"https://10.0.0.1/extender\"} 1",
+            "berth_extender_void_scores_total{extender=\"http://10.0.0.2\"} 1",
+            "scheduler_goroutines{operation=\"prioritizing_extender\"} 2",
+        ] {
+            assert!(page.contains(line), "{line}: {page}");
         }
     }
 }
