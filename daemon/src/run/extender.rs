@@ -13,6 +13,8 @@ mod ask;
 mod tests;
 mod wire;
 
+#[cfg(test)]
+pub use ask::planted;
 pub use ask::{Asking, Extenders};
 
 use super::kept::Keeps;
