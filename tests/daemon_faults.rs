@@ -1,7 +1,13 @@
 //! `berth run` against a server that does what the test says: every fault of
 //! [`berth_api_server::Fault`], and what must hold all the same.
 
+#[path = "daemon_faults/credentials.rs"]
+mod credentials;
 mod daemon_process;
+#[path = "daemon_faults/objects.rs"]
+mod objects;
+#[path = "daemon_faults/process.rs"]
+mod process;
 
 use berth_api_server::{Call, Fault, Refusal, Server};
 use daemon_process::{Daemon, bindings, bound, folder, node_of, pod};
@@ -14,19 +20,6 @@ fn start(server: &Server, flags: &[&str]) -> Daemon {
     let own = ["--kube-api-qps=1000", "--kube-api-burst=1000"];
     arguments.extend(own.iter().chain(flags).map(ToString::to_string));
     Daemon::run(folder, &arguments)
-}
-
-impl Daemon {
-    /// Waits until this is in the log.
-    async fn says(&self, text: &str) {
-        for _ in 0..1800 {
-            if self.log().contains(text) {
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        }
-        panic!("it never says {text:?}");
-    }
 }
 
 const ALONE: &[&str] = &["--leader-elect=false"];

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 /// The process, which ends with the test.
 pub struct Daemon {
     pub child: Child,
-    folder: TempDir,
+    pub folder: TempDir,
 }
 
 impl Daemon {
@@ -17,13 +17,25 @@ impl Daemon {
     pub fn run(folder: TempDir, arguments: &[String]) -> Self {
         let log = std::fs::File::create(folder.path().join("log")).expect("a log");
         let mut command = berth();
-        command
-            .args(["run", "--secure-port=0", "-v=4"])
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stderr(log);
+        command.args(["run", "-v=4"]);
+        // Who asks nothing of its pages has none.
+        if !arguments.iter().any(|own| own.starts_with("--secure-port")) {
+            command.arg("--secure-port=0");
+        }
+        command.args(arguments).stdin(Stdio::null()).stderr(log);
         let child = command.spawn().expect("it starts");
         Self { child, folder }
+    }
+
+    /// Waits until this is in the log.
+    pub async fn says(&self, text: &str) {
+        for _ in 0..1800 {
+            if self.log().contains(text) {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+        panic!("it never says {text:?}");
     }
 
     pub fn log(&self) -> String {

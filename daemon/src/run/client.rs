@@ -237,7 +237,7 @@ impl Api {
         let renewed = connection(kubeconfig, master.as_deref()).await;
         match renewed.and_then(|renewed| client(&renewed.config, &self.way.agent)) {
             Ok(client) => {
-                tracing::info!(target: "client", "The API server does not know us; credentials were read again");
+                tracing::info!(target: "run", "The API server does not know us; credentials were read again");
                 let mut own = self
                     .way
                     .client
@@ -251,7 +251,7 @@ impl Api {
                     Failure::Usage(why) => why,
                     other => format!("{other:?}"),
                 };
-                tracing::error!(target: "client", error, "The API server does not know us, and credentials cannot be read again");
+                tracing::error!(target: "run", error, "The API server does not know us, and credentials cannot be read again");
                 false
             }
         }
