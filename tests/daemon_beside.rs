@@ -175,6 +175,13 @@ async fn every_pod_is_where_kube_scheduler_puts_it_and_told_the_same() {
     let own = measured(&ours.metrics, false);
     let missing: Vec<_> = promised.difference(&own).collect();
     assert_eq!(missing, Vec::<&(String, BTreeSet<String>)>::new());
+    // What has upstream's name is upstream's, ALPHA or not.
+    let theirs = measured(&metrics, false);
+    let strange = own.difference(&theirs);
+    let strange: Vec<_> = strange
+        .filter(|(name, _)| name.starts_with("scheduler_"))
+        .collect();
+    assert_eq!(strange, Vec::<&(String, BTreeSet<String>)>::new());
     let ours = ours.pods;
     assert_eq!(ours.len(), load.pods);
     let bound = upstream.values().filter(|told| told.node.is_string());

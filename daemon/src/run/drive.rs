@@ -239,11 +239,15 @@ impl Loop {
                 let scheduler = self.model.scheduler_mut();
                 scheduler.bound(pod.id, BindOutcome::Failed, now);
             }
-            Report::Preempted => self.metrics.preempted(true),
-            Report::PreemptionFailed { preemptor, why } => {
+            Report::Preempted { took } => self.metrics.preempted(true, took),
+            Report::PreemptionFailed {
+                preemptor,
+                why,
+                took,
+            } => {
                 let key = preemptor.key();
                 tracing::warn!(target: "preempt", pod = key, why, "Failed to evict for a pod");
-                self.metrics.preempted(false);
+                self.metrics.preempted(false, took);
                 if preemptor.is_current(&self.model) {
                     let scheduler = self.model.scheduler_mut();
                     scheduler.preemption_failed(preemptor.id);

@@ -43,6 +43,9 @@ pub struct Metrics {
     preemption_attempts: Counter,
     preemption_victims: Histogram,
     preemptions: Family<Labels<1>, Counter>,
+    preemption_tasks: Family<Labels<1>, Histogram>,
+    preemption_execution: Family<Labels<2>, Histogram>,
+    queued_entities: Family<Labels<2>, Gauge>,
     cache_size: Family<Labels<1>, Gauge>,
     goroutines: Family<Labels<1>, Gauge>,
     master_status: Family<Labels<1>, Gauge>,
@@ -60,6 +63,10 @@ fn seconds(start: f64, factor: f64, count: u16) -> Histogram {
 
 fn attempt_buckets() -> Histogram {
     seconds(0.001, 2.0, 15)
+}
+
+fn execution_buckets() -> Histogram {
+    seconds(0.001, 2.0, 16)
 }
 
 fn sli_buckets() -> Histogram {
@@ -86,6 +93,9 @@ impl Metrics {
             preemption_attempts: Counter::default(),
             preemption_victims: seconds(1.0, 2.0, 7),
             preemptions: Family::default(),
+            preemption_tasks: Family::new_with_constructor(sli_buckets),
+            preemption_execution: Family::new_with_constructor(execution_buckets),
+            queued_entities: Family::default(),
             cache_size: Family::default(),
             goroutines: Family::default(),
             master_status: Family::default(),
@@ -193,6 +203,21 @@ impl Metrics {
             "preemption_goroutines_execution",
             "Number of preemptions that were carried out, by the result",
             self.preemptions.clone(),
+        );
+        scheduler.register(
+            "preemption_goroutines_duration_seconds",
+            "Duration of preemptions that were carried out, by the result",
+            self.preemption_tasks.clone(),
+        );
+        scheduler.register(
+            "preemption_execution_duration_seconds",
+            "Duration of preemptions that were carried out, by who has them and the result",
+            self.preemption_execution.clone(),
+        );
+        scheduler.register(
+            "queued_entities",
+            "Number of queued pods, by the queue",
+            self.queued_entities.clone(),
         );
         scheduler.register(
             "cache_size",
@@ -303,11 +328,20 @@ impl Metrics {
         self.preemption_victims.observe(count as f64);
     }
 
-    /// A preemption was carried out.
-    pub fn preempted(&self, succeeded: bool) {
+    /// A preemption was carried out, in so long a time.
+    pub fn preempted(&self, succeeded: bool, took: Duration) {
         let result = if succeeded { "success" } else { "error" };
         let labels = [("result", result.to_owned())];
         self.preemptions.get_or_create(&labels).inc();
+        let seconds = took.as_secs_f64();
+        self.preemption_tasks
+            .get_or_create(&labels)
+            .observe(seconds);
+        let [result] = labels;
+        let labels = [("preemptor", "pod".to_owned()), result];
+        self.preemption_execution
+            .get_or_create(&labels)
+            .observe(seconds);
     }
 
     /// Objects were not taken in.
@@ -374,6 +408,11 @@ impl Metrics {
             self.pending_pods
                 .get_or_create(&labels)
                 .set(i64::from(count));
+            // There are no groups of pods here.
+            let [queue] = labels;
+            let labels = [queue, ("type", "pod".to_owned())];
+            let gauge = self.queued_entities.get_or_create(&labels);
+            gauge.set(i64::from(count));
         }
         let nodes = scheduler.nodes().count();
         let (mut pods, mut assumed) = (0, 0);
