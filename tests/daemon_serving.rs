@@ -281,3 +281,55 @@ async fn a_new_certificate_is_shown_once_its_key_is_there_too() {
     })
     .await;
 }
+
+/// B73: what cannot be served stops the start, with what is wrong named.
+#[tokio::test(flavor = "multi_thread")]
+async fn b73_what_cannot_be_served_stops_the_start() {
+    let (server, all) = (Server::start().await, Authorities::new());
+    let (one, other) = (all.clients.server("one"), all.clients.server("other"));
+    let missing = all.folder.path().join("missing.crt");
+    let empty = all.folder.path().join("empty.crt");
+    std::fs::write(&empty, "nothing\n").expect("it is written");
+    let held = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = held.local_addr().expect("it is bound").port();
+    for (certificate, key, port, flag, expected) in [
+        (
+            &one.certificate,
+            &other.key,
+            0,
+            "",
+            "the serving certificate",
+        ),
+        (&one.certificate, &empty, 0, "", "no private key"),
+        (&missing, &one.key, 0, "", "missing.crt"),
+        (&empty, &one.key, 0, "", "no certificate in it"),
+        (
+            &one.certificate,
+            &one.key,
+            0,
+            "--tls-cipher-suites=ROT13",
+            "ROT13",
+        ),
+        (
+            &one.certificate,
+            &one.key,
+            0,
+            "--tls-min-version=SSL3",
+            "SSL3",
+        ),
+        (&one.certificate, &one.key, taken, "", "failed to listen"),
+    ] {
+        let port = if port == 0 { free_port() } else { port };
+        let flags: Vec<&str> = [flag].into_iter().filter(|flag| !flag.is_empty()).collect();
+        let daemon = start(&server, port, certificate, key, &flags);
+        let ended = tokio::task::spawn_blocking(move || {
+            let mut daemon = daemon;
+            let status = daemon.child.wait().expect("it ends");
+            (status.code(), daemon.log())
+        });
+        let (code, log) = ended.await.expect("it is waited for");
+        assert_eq!(code, Some(1), "{expected}: {log}");
+        assert!(log.contains(expected), "{expected}: {log}");
+    }
+    drop(held);
+}

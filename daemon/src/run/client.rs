@@ -4,6 +4,9 @@
 //! did not come may have happened. Every request has a time limit, and takes its turn at the rate
 //! limit that the configuration gives. Whom the server does not know any more reads its credentials again.
 
+#[cfg(test)]
+mod tests;
+
 use super::limiter::Limiter;
 use crate::failure::Failure;
 use bytes::Bytes;

@@ -100,5 +100,5 @@ async fn attempts_that_fail_again_and_again_end_the_loop() {
         assert_eq!(own.attempt(), number < 3);
     }
     assert!(own.guard.is_over());
-    own.run().await;
+    Box::pin(own.run()).await;
 }

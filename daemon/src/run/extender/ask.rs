@@ -410,22 +410,6 @@ impl Hooks for Asking<'_> {
     }
 }
 
-/// What a test has fail in the middle of an attempt.
-#[cfg(test)]
-pub mod planted {
-    use std::cell::Cell;
-
-    thread_local! {
-        pub static FAILURES: Cell<u32> = const { Cell::new(0) };
-    }
-
-    pub(super) fn fail() {
-        let left = FAILURES.get();
-        FAILURES.set(left.saturating_sub(1));
-        assert!(left == 0, "planted");
-    }
-}
-
 /// Adds an extender's scores to the totals, all or, beyond 64 bits, none.
 fn add(
     scores: &[(String, i64)],
@@ -452,4 +436,20 @@ fn add(
 /// Waits for an answer in the middle of an attempt. The thread's other tasks move to another one.
 fn wait<T>(answer: impl Future<Output = T>) -> T {
     tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(answer))
+}
+
+/// What a test has fail in the middle of an attempt.
+#[cfg(test)]
+pub mod planted {
+    use std::cell::Cell;
+
+    thread_local! {
+        pub static FAILURES: Cell<u32> = const { Cell::new(0) };
+    }
+
+    pub(super) fn fail() {
+        let left = FAILURES.get();
+        FAILURES.set(left.saturating_sub(1));
+        assert!(left == 0, "planted");
+    }
 }
