@@ -22,6 +22,19 @@ fn start(server: &Server, flags: &[&str]) -> Daemon {
     Daemon::run(folder, &arguments)
 }
 
+impl Daemon {
+    /// Waits until this is in the log.
+    async fn says(&self, text: &str) {
+        for _ in 0..1800 {
+            if self.log().contains(text) {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+        panic!("it never says {text:?}");
+    }
+}
+
 const ALONE: &[&str] = &["--leader-elect=false"];
 
 fn node(name: &str, cpu: &str) -> Value {

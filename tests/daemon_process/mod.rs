@@ -27,17 +27,6 @@ impl Daemon {
         Self { child, folder }
     }
 
-    /// Waits until this is in the log.
-    pub async fn says(&self, text: &str) {
-        for _ in 0..1800 {
-            if self.log().contains(text) {
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        }
-        panic!("it never says {text:?}");
-    }
-
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
