@@ -3,9 +3,15 @@
 //! same in its condition and its events. What upstream measures and promises to keep is measured too.
 //!
 //! `BERTH_BESIDE=NODES,PODS` says how many (150,200): with more than 100 nodes not all are looked at.
-//! Nobody preempts here, since upstream begins to look for victims at a random node.
+//! Nobody preempts here, since upstream begins to look for victims at a random node; beside extenders,
+//! which are asked the same, somebody does.
 
-use berth_control_plane::api::{Api, pods};
+#[path = "daemon_beside/extenders.rs"]
+mod extenders;
+#[path = "daemon_beside/told.rs"]
+mod told;
+
+use berth_control_plane::api::pods;
 use berth_control_plane::control_plane::{ControlPlane, Scheduler};
 use berth_control_plane::load::{Load, NAMESPACE};
 use berth_control_plane::wait::until;
@@ -13,19 +19,9 @@ use berth_test_support::command::berth;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+use told::{Told, is_settled, what_became};
 
 const FOLDER: &str = env!("CARGO_TARGET_TMPDIR");
-
-/// What became of a pod.
-#[derive(Debug, PartialEq)]
-struct Told {
-    node: Value,
-    nominated: Value,
-    /// Type, status, reason and message of each condition.
-    conditions: Vec<[Value; 4]>,
-    /// Of each event, without those that repeat another.
-    events: BTreeSet<String>,
-}
 
 fn size() -> Load {
     let Ok(text) = std::env::var("BERTH_BESIDE") else {
@@ -110,53 +106,6 @@ fn assert_counts(upstream: &str, ours: &str) {
     }
 }
 
-/// A pod that has a node, or of which is said why not.
-fn is_settled(pod: &Value) -> bool {
-    let conditions = pod["status"]["conditions"].as_array();
-    let told = |condition: &Value| condition["type"] == "PodScheduled";
-    pod["spec"]["nodeName"].is_string() || conditions.is_some_and(|all| all.iter().any(told))
-}
-
-/// What of an event does not differ from run to run.
-fn text(event: &Value) -> String {
-    let node = |field: &str| event["regarding"][field].clone();
-    let parts = [
-        event["type"].clone(),
-        event["reason"].clone(),
-        event["action"].clone(),
-        event["note"].clone(),
-        event["reportingController"].clone(),
-        node("kind"),
-        node("apiVersion"),
-        node("namespace"),
-        event["related"].clone(),
-    ];
-    Value::from(parts.to_vec()).to_string()
-}
-
-async fn what_became(api: &Api) -> BTreeMap<String, Told> {
-    let list = api.list(&pods(NAMESPACE)).await.expect("the API answers");
-    let path = format!("/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events");
-    let events = api.list(&path).await.expect("the API answers");
-    let name = |pod: &Value| pod["metadata"]["name"].as_str().expect("a name").to_owned();
-    let told = |pod: &Value| {
-        let conditions = pod["status"]["conditions"].as_array();
-        let own = |event: &&Value| event["regarding"]["uid"] == pod["metadata"]["uid"];
-        let fields = ["type", "status", "reason", "message"];
-        Told {
-            node: pod["spec"]["nodeName"].clone(),
-            nominated: pod["status"]["nominatedNodeName"].clone(),
-            conditions: conditions
-                .into_iter()
-                .flatten()
-                .map(|condition| fields.map(|field| condition[field].clone()))
-                .collect(),
-            events: events.iter().filter(own).map(text).collect(),
-        }
-    };
-    list.iter().map(|pod| (name(pod), told(pod))).collect()
-}
-
 /// Makes the load for a scheduler, which must lead; says what became of it.
 async fn lived(load: Load, start: impl Fn(&ControlPlane, Value) -> Scheduler) -> Option<Lived> {
     let plane = ControlPlane::start(FOLDER).await?;
@@ -226,6 +175,13 @@ async fn every_pod_is_where_kube_scheduler_puts_it_and_told_the_same() {
     let own = measured(&ours.metrics, false);
     let missing: Vec<_> = promised.difference(&own).collect();
     assert_eq!(missing, Vec::<&(String, BTreeSet<String>)>::new());
+    // What has upstream's name is upstream's, ALPHA or not.
+    let theirs = measured(&metrics, false);
+    let strange = own.difference(&theirs);
+    let strange: Vec<_> = strange
+        .filter(|(name, _)| name.starts_with("scheduler_"))
+        .collect();
+    assert_eq!(strange, Vec::<&(String, BTreeSet<String>)>::new());
     let ours = ours.pods;
     assert_eq!(ours.len(), load.pods);
     let bound = upstream.values().filter(|told| told.node.is_string());

@@ -1,7 +1,13 @@
 //! `berth run` against a server that does what the test says: every fault of
 //! [`berth_api_server::Fault`], and what must hold all the same.
 
+#[path = "daemon_faults/credentials.rs"]
+mod credentials;
 mod daemon_process;
+#[path = "daemon_faults/objects.rs"]
+mod objects;
+#[path = "daemon_faults/process.rs"]
+mod process;
 
 use berth_api_server::{Call, Fault, Refusal, Server};
 use daemon_process::{Daemon, bindings, bound, folder, node_of, pod};

@@ -178,6 +178,33 @@ fn extenders_whose_certificates_are_of_no_use_are_refused_and_unchecked_ones_tol
 }
 
 #[test]
+fn a_shadow_does_not_start_beside_extenders() {
+    let folder = TempDir::new().expect("a folder");
+    let kubeconfig = write(&folder, "kubeconfig", KUBECONFIG);
+    let fields = format!(
+        "clientConnection: {{kubeconfig: {kubeconfig}}}\n\
+         extenders: [{{urlPrefix: \"http://127.0.0.1:1\", filterVerb: f}}]\n"
+    );
+    let file = config(&folder, "extended.yaml", &fields);
+    let (code, told) = run(&["--config", &file, "--berth-shadow"]);
+    assert_eq!(code, 1, "{told}");
+    assert!(told.contains("--berth-shadow asks no extenders"), "{told}");
+}
+
+#[test]
+fn a_kubeconfig_that_checks_no_certificate_is_told() {
+    let folder = TempDir::new().expect("a folder");
+    let server = "server: \"https://127.0.0.1:1\", insecure-skip-tls-verify: true";
+    let open = KUBECONFIG.replace("server: \"http://127.0.0.1:1\"", server);
+    let kubeconfig = write(&folder, "kubeconfig", &open);
+    let written = folder.path().join("written.yaml").display().to_string();
+    let (code, told) = run(&["--kubeconfig", &kubeconfig, "--write-config-to", &written]);
+    assert_eq!(code, 0, "{told}");
+    let expected = "the certificate of the API server https://127.0.0.1:1/ is not checked";
+    assert!(told.contains(expected), "{told}");
+}
+
+#[test]
 fn a_bad_kubeconfig_ends_with_code_1_and_names_the_file() {
     let folder = TempDir::new().expect("a folder");
     let no_context = KUBECONFIG.replace("current-context: x\n", "");

@@ -85,5 +85,5 @@ macro_rules! corpora {
 }
 
 corpora! {
-    affinity calls cluster config events intake json node pod quantity selector state times toleration yaml
+    affinity calls cluster config events extender intake json node pod quantity selector state times toleration yaml
 }

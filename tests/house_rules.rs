@@ -97,30 +97,31 @@ fn every_path_that_architecture_md_names_exists() {
 }
 
 #[test]
-fn every_row_of_differences_md_names_a_test_that_exists() {
-    let page = root().join("DIFFERENCES.md");
+fn every_row_of_differences_md_and_of_faults_names_a_test_that_exists() {
     let code: String = code_files().iter().map(|path| read(path)).collect();
-    let page = read(&page);
-    let rows = page
-        .lines()
-        .filter(|line| line.starts_with('|') && !line.starts_with("|-") && !line.starts_with("| -"))
-        .filter(|line| !line.contains("| test |"));
-    let mut count = 0;
-    for row in rows {
-        count += 1;
-        let cells = row.trim_matches('|');
-        let last = cells.rsplit('|').next().unwrap_or_default();
-        let tests = code_spans(last);
-        assert!(!tests.is_empty(), "names no test in its last cell: {row}");
-        for test in tests {
-            let name = test.rsplit("::").next().unwrap_or(&test);
-            assert!(
-                code.contains(&format!("fn {name}(")),
-                "there is no test {name}: {row}"
-            );
+    for page in ["DIFFERENCES.md", "tests/faults.md"] {
+        let text = read(&root().join(page));
+        let rows = text
+            .lines()
+            .filter(|line| line.starts_with('|') && !line.starts_with("|-"))
+            .filter(|line| !line.starts_with("| -") && !line.contains("| test |"));
+        let mut count = 0;
+        for row in rows {
+            count += 1;
+            let cells = row.trim_matches('|');
+            let last = cells.rsplit('|').next().unwrap_or_default();
+            let tests = code_spans(last);
+            assert!(!tests.is_empty(), "names no test in its last cell: {row}");
+            for test in tests {
+                let name = test.rsplit("::").next().unwrap_or(&test);
+                assert!(
+                    code.contains(&format!("fn {name}(")),
+                    "there is no test {name}: {row}"
+                );
+            }
         }
+        assert!(count > 0, "{page} has no rows");
     }
-    assert!(count > 0, "DIFFERENCES.md has no rows");
 }
 
 fn root() -> &'static Path {

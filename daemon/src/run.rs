@@ -96,7 +96,14 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
     }
     let connection_config = &settings.config.client_connection;
     let master = settings.args.master.as_deref();
-    let config = connection(&connection_config.kubeconfig, master).await?;
+    let connection = connection(&connection_config.kubeconfig, master).await?;
+    if connection.config.accept_invalid_certs {
+        let url = &connection.config.cluster_url;
+        let note = format!(
+            "the certificate of the API server {url} is not checked, as its kubeconfig says"
+        );
+        tell("warning", &note);
+    }
     if let Some(file) = &settings.args.write_config_to {
         let text = yaml(&settings.given.clone().completed())?;
         std::fs::write(file, text).map_err(|error| {
@@ -106,16 +113,20 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let asked = &settings.config.extenders;
-    let extenders = Extenders::new(extender::connect(asked).await?);
-    let keeps = extender::keeps(asked);
-    let limiter = || Limiter::new(connection_config.qps, connection_config.burst);
-    let api = Api::new(&config, "scheduler", limiter())?;
-    let event_api = Api::new(&config, "events", limiter())?;
-    let lease_api = Api::new(&config, "leader-election", limiter())?;
-
-    let lead = Lead::new();
     let metrics = Arc::new(Metrics::new(&settings.gates));
     metrics.leads(false);
+    let extenders = Extenders::new(extender::connect(asked).await?, metrics.clone());
+    extender::unchecked(asked).for_each(|url| metrics.unchecked(url));
+    if connection.config.accept_invalid_certs {
+        metrics.unchecked(&connection.config.cluster_url.to_string());
+    }
+    let keeps = extender::keeps(asked);
+    let limiter = || Limiter::new(connection_config.qps, connection_config.burst);
+    let api = Api::new(&connection, "scheduler", limiter())?;
+    let event_api = Api::new(&connection, "events", limiter())?;
+    let lease_api = Api::new(&connection, "leader-election", limiter())?;
+
+    let lead = Lead::new();
     let host = hostname();
     let (events, event_writer) = Events::new(event_api, lead.clone(), host.clone());
     tokio::spawn(event_writer.run());
@@ -178,6 +189,7 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
             flags: settings.flag_page(),
             leads,
             started: jiff::Timestamp::now(),
+            has_extenders: !asked.is_empty(),
         };
         let gate = Gate::new(&settings.args.authentication, &api).await?;
         serve::start(&settings, Arc::new(served), gate).await?;
@@ -195,7 +207,7 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
             tokio::spawn(watch.run());
         }
     };
-    let driver = tokio::spawn(driver.run());
+    let mut driver = tokio::spawn(driver.run());
     // Followers keep their caches warm, unless they are told not to.
     let mut start_later = Some(start_watches);
     if (elector.is_none() || !settings.config.delay_cache_until_active)
@@ -204,6 +216,7 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
         start();
         tokio::select! {
             () = synced(&is_synced) => {}
+            _ = &mut driver => return Ok(ended(&lead)),
             () = stop.asked() => return Ok(stopped(elector.is_some())),
         }
     }
@@ -216,7 +229,7 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
         }
         tokio::select! {
             () = stop.asked() => {}
-            _ = driver => {}
+            _ = &mut driver => return Ok(ended(&lead)),
         }
         lead.end();
         tell("error", "finished without leader elect");
@@ -224,6 +237,7 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
     };
     tokio::select! {
         () = elector.acquire() => {}
+        _ = &mut driver => return Ok(ended(&lead)),
         () = stop.asked() => return Ok(stopped(true)),
     }
     metrics.leads(true);
@@ -233,6 +247,7 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
     }
     let term = tokio::select! {
         term = elector.renew() => term,
+        _ = &mut driver => return Ok(ended(&lead)),
         () = stop.asked() => Term::Stopped,
     };
     metrics.leads(false);
@@ -321,6 +336,13 @@ fn compare_when_asked(
             compare::compare(&api, &requests).await;
         }
     })
+}
+
+/// Without its loop the process is of no use, and must not keep the lease from others.
+fn ended(lead: &Lead) -> ExitCode {
+    lead.end();
+    tell("error", "the loop has ended by itself");
+    ExitCode::from(1)
 }
 
 fn stopped(elects: bool) -> ExitCode {

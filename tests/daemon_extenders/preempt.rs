@@ -1,7 +1,7 @@
 //! Extenders that choose among the candidates of preemption.
 
-use super::{always, entry, node, pod, start, told};
-use berth_api_server::Server;
+use super::{always, bindings, entry, node, pod, start, told};
+use berth_api_server::{Fault, Server};
 use berth_test_support::extender::{Extender, Reply};
 use serde_json::{Value, json};
 
@@ -84,6 +84,30 @@ async fn an_extender_restricts_the_victims() {
             assert_eq!(body["NodeNameToMetaVictims"], Value::Null);
         }
     }
+}
+
+/// What the server does not say yet kube-scheduler's cache does.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_victim_that_is_only_assumed_is_sent_with_its_node() {
+    let server = Server::start().await;
+    server.put("nodes", node("n1"));
+    let extender = always(Reply::Json(json!({"NodeNameToMetaVictims": {}})));
+    let fields = json!({"preemptVerb": "preempt"});
+    let _daemon = start(&server, &json!([entry(&extender, fields)]));
+    let held = server.order("create", "pods/binding", 1, Fault::Hold);
+    server.put("pods", pod("low", "4"));
+    server
+        .until("it is being bound", |server| {
+            (bindings(server, "low") > 0).then_some(())
+        })
+        .await;
+    high(&server);
+    told(&server, "high", "preemption: ").await;
+    let body = &extender.bodies("preempt")[0];
+    let low = &body["NodeNameToVictims"]["n1"]["Pods"][0];
+    assert_eq!(low["metadata"]["name"], "low");
+    assert_eq!(low["spec"]["nodeName"], "n1");
+    server.lift(held);
 }
 
 /// B089, and what else a preempt verb may not say.

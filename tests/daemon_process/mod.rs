@@ -9,7 +9,7 @@ use tempfile::TempDir;
 /// The process, which ends with the test.
 pub struct Daemon {
     pub child: Child,
-    folder: TempDir,
+    pub folder: TempDir,
 }
 
 impl Daemon {
@@ -17,11 +17,12 @@ impl Daemon {
     pub fn run(folder: TempDir, arguments: &[String]) -> Self {
         let log = std::fs::File::create(folder.path().join("log")).expect("a log");
         let mut command = berth();
-        command
-            .args(["run", "--secure-port=0", "-v=4"])
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stderr(log);
+        command.args(["run", "-v=4"]);
+        // Who asks nothing of its pages has none.
+        if !arguments.iter().any(|own| own.starts_with("--secure-port")) {
+            command.arg("--secure-port=0");
+        }
+        command.args(arguments).stdin(Stdio::null()).stderr(log);
         let child = command.spawn().expect("it starts");
         Self { child, folder }
     }

@@ -430,8 +430,11 @@ fn room_for_the_next_pod_is_known_before_its_attempt() {
     scheduler.schedule_one(1).unwrap();
     assert_eq!(scheduler.make_room().unwrap_err().which, "port_counts");
     let full = scheduler.make_room().unwrap_err();
+    let counted: Vec<_> = scheduler.queue_incoming().collect();
+    assert!(!counted.is_empty());
     intake.grow(full).unwrap();
     let scheduler = intake.scheduler_mut();
+    assert_eq!(scheduler.queue_incoming().collect::<Vec<_>>(), counted);
     assert_eq!(scheduler.make_room(), Ok(()));
     let decision = scheduler.schedule_one(2).unwrap();
     assert!(matches!(decision.outcome, Outcome::Scheduled(_)));

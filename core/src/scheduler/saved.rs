@@ -138,11 +138,12 @@ impl Scheduler {
     }
 
     /// Goes on in the tables of a scheduler that was restored from its own state; external plugins,
-    /// the node search and forks go along.
+    /// the node search, forks and what was counted go along.
     pub(crate) fn move_to(&mut self, mut other: Self) {
         other.externals.clone_from(&self.externals);
         other.policy = self.policy;
         core::mem::swap(&mut other.saved, &mut self.saved);
+        core::mem::swap(&mut other.queue.incoming, &mut self.queue.incoming);
         *self = other;
     }
 

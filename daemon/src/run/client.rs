@@ -2,7 +2,10 @@
 //!
 //! Connections, TLS and credentials are kube's; its own retries are off, since a write whose answer
 //! did not come may have happened. Every request has a time limit, and takes its turn at the rate
-//! limit that the configuration gives.
+//! limit that the configuration gives. Whom the server does not know any more reads its credentials again.
+
+#[cfg(test)]
+mod tests;
 
 use super::limiter::Limiter;
 use crate::failure::Failure;
@@ -14,8 +17,9 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
 
 /// Bytes of an answer that is read whole: a page of a list.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
@@ -24,11 +28,31 @@ pub const REQUEST_TIME: Duration = Duration::from_secs(10);
 /// Limit of a page of a list.
 pub const LIST_TIME: Duration = Duration::from_secs(30);
 
+/// Between two looks at credentials that were refused.
+const RENEWAL: Duration = Duration::from_secs(1);
+
 /// A way to the API server, with a rate limit of its own.
 #[derive(Clone)]
 pub struct Api {
-    client: kube::Client,
+    way: Arc<Way>,
     limiter: Arc<Limiter>,
+}
+
+/// The client, and how it is made anew.
+struct Way {
+    client: RwLock<kube::Client>,
+    connection: Connection,
+    agent: String,
+    /// When credentials were read last; who renews them holds it meanwhile.
+    read: Mutex<Instant>,
+}
+
+/// Where the API server is and as whom it is asked.
+#[derive(Clone)]
+pub struct Connection {
+    pub config: kube::Config,
+    kubeconfig: String,
+    master: Option<String>,
 }
 
 /// Why a request came to nothing.
@@ -104,7 +128,7 @@ struct Details {
 ///
 /// # Errors
 /// A file that cannot be read or names no server, and no cluster around the process.
-pub async fn connection(kubeconfig: &str, master: Option<&str>) -> Result<kube::Config, Failure> {
+pub async fn connection(kubeconfig: &str, master: Option<&str>) -> Result<Connection, Failure> {
     let master = master.filter(|url| !url.is_empty());
     let mut config = if kubeconfig.is_empty() {
         match master {
@@ -136,7 +160,22 @@ pub async fn connection(kubeconfig: &str, master: Option<&str>) -> Result<kube::
     };
     config.default_retry = false;
     config.disable_compression = true;
-    Ok(config)
+    Ok(Connection {
+        config,
+        kubeconfig: kubeconfig.to_owned(),
+        master: master.map(str::to_owned),
+    })
+}
+
+/// A client of a connection, which says who it is.
+fn client(config: &kube::Config, agent: &str) -> Result<kube::Client, Failure> {
+    let mut config = config.clone();
+    let agent = format!("{agent} berth/{}", env!("CARGO_PKG_VERSION"));
+    if let Ok(value) = header::HeaderValue::from_str(&agent) {
+        config.headers.push((header::USER_AGENT, value));
+    }
+    kube::Client::try_from(config)
+        .map_err(|error| Failure::Usage(format!("the connection to the API server: {error}")))
 }
 
 fn server_url(url: &str) -> Result<http::Uri, Failure> {
@@ -152,19 +191,73 @@ fn server_url(url: &str) -> Result<http::Uri, Failure> {
 impl Api {
     /// # Errors
     /// Certificates or keys that cannot be used.
-    pub fn new(config: &kube::Config, agent: &str, limiter: Limiter) -> Result<Self, Failure> {
-        let mut config = config.clone();
-        let agent = format!("{agent} berth/{}", env!("CARGO_PKG_VERSION"));
-        if let Ok(value) = header::HeaderValue::from_str(&agent) {
-            config.headers.push((header::USER_AGENT, value));
-        }
-        let client = kube::Client::try_from(config).map_err(|error| {
-            Failure::Usage(format!("the connection to the API server: {error}"))
-        })?;
+    pub fn new(connection: &Connection, agent: &str, limiter: Limiter) -> Result<Self, Failure> {
+        let way = Way {
+            client: RwLock::new(client(&connection.config, agent)?),
+            connection: connection.clone(),
+            agent: agent.to_owned(),
+            read: Mutex::new(Instant::now()),
+        };
         Ok(Self {
-            client,
+            way: Arc::new(way),
             limiter: Arc::new(limiter),
         })
+    }
+
+    /// Sends a request. Whom the server does not know, with credentials that may have been changed since
+    /// they were read, asks once more with those that are there now; nothing was done the first time.
+    async fn ask(
+        &self,
+        build: impl Fn() -> Result<Request<Body>, ApiError>,
+    ) -> Result<http::Response<Body>, ApiError> {
+        let asked = Instant::now();
+        let answer = self.client().send(build()?).await.map_err(unclear)?;
+        if answer.status() != StatusCode::UNAUTHORIZED || !self.renew(asked).await {
+            return Ok(answer);
+        }
+        self.client().send(build()?).await.map_err(unclear)
+    }
+
+    fn client(&self) -> kube::Client {
+        let client = self.way.client.read();
+        client.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads the credentials again, unless that was tried a moment ago. Whether they were read since
+    /// `asked`.
+    async fn renew(&self, asked: Instant) -> bool {
+        let mut read = self.way.read.lock().await;
+        if *read > asked {
+            return true;
+        }
+        if read.elapsed() < RENEWAL {
+            return false;
+        }
+        *read = Instant::now();
+        let Connection {
+            kubeconfig, master, ..
+        } = &self.way.connection;
+        let renewed = connection(kubeconfig, master.as_deref()).await;
+        match renewed.and_then(|renewed| client(&renewed.config, &self.way.agent)) {
+            Ok(client) => {
+                tracing::info!(target: "run", "The API server does not know us; credentials were read again");
+                let mut own = self
+                    .way
+                    .client
+                    .write()
+                    .unwrap_or_else(PoisonError::into_inner);
+                *own = client;
+                true
+            }
+            Err(failure) => {
+                let error = match failure {
+                    Failure::Usage(why) => why,
+                    other => format!("{other:?}"),
+                };
+                tracing::error!(target: "run", error, "The API server does not know us, and credentials cannot be read again");
+                false
+            }
+        }
     }
 
     /// Reads an object or a page of a list.
@@ -228,10 +321,11 @@ impl Api {
         body: Vec<u8>,
         time: Duration,
     ) -> Result<Bytes, ApiError> {
-        let request = request(method, path, content_type, body)?;
+        let body = Bytes::from(body);
+        let build = || request(method.clone(), path, content_type, body.clone());
         self.limiter.turn().await;
         let answer = async {
-            let answer = self.client.send(request).await.map_err(unclear)?;
+            let answer = self.ask(build).await?;
             let (parts, body) = answer.into_parts();
             let limited = http_body_util::Limited::new(body, ANSWER_BYTES_MAX);
             let bytes = limited.collect().await.map_err(unclear)?.to_bytes();
@@ -252,12 +346,11 @@ impl Api {
     /// # Errors
     /// As [`get`](Self::get).
     pub async fn stream(&self, path: &str, time: Duration) -> Result<Body, ApiError> {
-        let request = request(Method::GET, path, "", Vec::new())?;
         self.limiter.turn().await;
-        let answer = tokio::time::timeout(time, self.client.send(request))
+        let build = || request(Method::GET, path, "", Bytes::new());
+        let answer = tokio::time::timeout(time, self.ask(build))
             .await
-            .map_err(|_| ApiError::Unclear(format!("nothing within {} s", time.as_secs())))?
-            .map_err(unclear)?;
+            .map_err(|_| ApiError::Unclear(format!("nothing within {} s", time.as_secs())))??;
         let (parts, body) = answer.into_parts();
         if parts.status.is_success() {
             return Ok(body);
@@ -280,7 +373,7 @@ fn request(
     method: Method,
     path: &str,
     content_type: &str,
-    body: Vec<u8>,
+    body: Bytes,
 ) -> Result<Request<Body>, ApiError> {
     let mut request = Request::builder()
         .method(method)

@@ -5,6 +5,9 @@
 //! waits for a write, and an attempt only for extenders, if there are some.
 
 mod attempt;
+mod guard;
+#[cfg(test)]
+mod tests;
 mod volumes;
 
 use super::clock::Clock;
@@ -20,6 +23,7 @@ use super::stopwatch::Stopwatch;
 use super::watcher::Batch;
 use super::writer::{Report, Writer};
 use berth_core::{BindOutcome, DecisionRecord, Detail};
+use guard::Guard;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -67,6 +71,7 @@ pub struct Loop {
     waits: Vec<VolumeWait>,
     watch: Stopwatch,
     beat: Instant,
+    guard: Guard,
 }
 
 /// The ends of the loop's channels.
@@ -107,10 +112,11 @@ impl Loop {
             waits: Vec::new(),
             watch: Stopwatch::default(),
             beat: Instant::now(),
+            guard: Guard::default(),
         }
     }
 
-    /// Runs until all watches have ended.
+    /// Runs until all watches have ended, or until nothing here is to be believed any more.
     pub async fn run(mut self) {
         let mut attempts = 0;
         loop {
@@ -132,6 +138,10 @@ impl Loop {
                 }
                 self.beat_if_due();
                 continue;
+            }
+            if self.guard.is_over() {
+                tracing::error!(target: "loop", dump = self.model.dump(), "Attempts fail inside Berth again and again");
+                return;
             }
             let wake = self.next_wake();
             tokio::select! {
@@ -229,11 +239,15 @@ impl Loop {
                 let scheduler = self.model.scheduler_mut();
                 scheduler.bound(pod.id, BindOutcome::Failed, now);
             }
-            Report::Preempted => self.metrics.preempted(true),
-            Report::PreemptionFailed { preemptor, why } => {
+            Report::Preempted { took } => self.metrics.preempted(true, took),
+            Report::PreemptionFailed {
+                preemptor,
+                why,
+                took,
+            } => {
                 let key = preemptor.key();
                 tracing::warn!(target: "preempt", pod = key, why, "Failed to evict for a pod");
-                self.metrics.preempted(false);
+                self.metrics.preempted(false, took);
                 if preemptor.is_current(&self.model) {
                     let scheduler = self.model.scheduler_mut();
                     scheduler.preemption_failed(preemptor.id);

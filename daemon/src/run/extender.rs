@@ -13,12 +13,15 @@ mod ask;
 mod tests;
 mod wire;
 
+#[cfg(test)]
+pub use ask::planted;
 pub use ask::{Asking, Extenders};
 
 use super::kept::Keeps;
 use super::pod_ref::PodRef;
 use crate::failure::Failure;
 use berth_core::object::config::Extender as Config;
+use berth_daemon::extender_answer;
 use http::{Request, StatusCode, header};
 use http_body_util::BodyExt;
 use kube::client::Body;
@@ -43,11 +46,15 @@ pub struct Extender {
 
 /// What is not checked about extenders' certificates, a sentence each.
 pub fn notes(extenders: &[Config]) -> impl Iterator<Item = String> {
-    let open = extenders.iter().filter(|own| is_unchecked(own));
-    open.map(|own| {
-        let url = &own.url_prefix;
+    unchecked(extenders).map(|url| {
         format!("the certificate of the extender {url} is not checked; tlsConfig.caFile names who signs it")
     })
+}
+
+/// Those whose certificates are not checked, by URL.
+pub fn unchecked(extenders: &[Config]) -> impl Iterator<Item = &str> {
+    let open = extenders.iter().filter(|own| is_unchecked(own));
+    open.map(|own| own.url_prefix.as_str())
 }
 
 /// `insecure`, or HTTPS without a CA. Mirrors `makeTransport`.
@@ -180,7 +187,7 @@ impl Extender {
             "Node": node,
         });
         let body = serde_json::to_vec(&body).map_err(|error| said(&error))?;
-        wire::bound(&self.send(&self.config.bind_verb, body).await?)
+        extender_answer::bound(&self.send(&self.config.bind_verb, body).await?)
     }
 
     /// Asks, within the time limit. Mirrors `send`.
@@ -210,7 +217,7 @@ impl Extender {
         let bytes = tokio::time::timeout(self.time, answer)
             .await
             .map_err(|_| failed(&"context deadline exceeded"))??;
-        wire::first(&bytes)
+        extender_answer::first(&bytes)
     }
 }
 

@@ -43,11 +43,16 @@ pub struct Metrics {
     preemption_attempts: Counter,
     preemption_victims: Histogram,
     preemptions: Family<Labels<1>, Counter>,
+    preemption_tasks: Family<Labels<1>, Histogram>,
+    preemption_execution: Family<Labels<2>, Histogram>,
+    queued_entities: Family<Labels<2>, Gauge>,
     cache_size: Family<Labels<1>, Gauge>,
     goroutines: Family<Labels<1>, Gauge>,
     master_status: Family<Labels<1>, Gauge>,
     refused_objects: Family<Labels<1>, Counter>,
     judged: Family<Labels<1>, Counter>,
+    unchecked_certificates: Family<Labels<1>, Gauge>,
+    void_scores: Family<Labels<1>, Counter>,
     memory_planned: Gauge,
     bindings_room: Gauge,
 }
@@ -58,6 +63,10 @@ fn seconds(start: f64, factor: f64, count: u16) -> Histogram {
 
 fn attempt_buckets() -> Histogram {
     seconds(0.001, 2.0, 15)
+}
+
+fn execution_buckets() -> Histogram {
+    seconds(0.001, 2.0, 16)
 }
 
 fn sli_buckets() -> Histogram {
@@ -84,11 +93,16 @@ impl Metrics {
             preemption_attempts: Counter::default(),
             preemption_victims: seconds(1.0, 2.0, 7),
             preemptions: Family::default(),
+            preemption_tasks: Family::new_with_constructor(sli_buckets),
+            preemption_execution: Family::new_with_constructor(execution_buckets),
+            queued_entities: Family::default(),
             cache_size: Family::default(),
             goroutines: Family::default(),
             master_status: Family::default(),
             refused_objects: Family::default(),
             judged: Family::default(),
+            unchecked_certificates: Family::default(),
+            void_scores: Family::default(),
             memory_planned: Gauge::default(),
             bindings_room: Gauge::default(),
         };
@@ -108,6 +122,16 @@ impl Metrics {
             "shadow_choices",
             "Another scheduler's choices, by what they come to here",
             self.judged.clone(),
+        );
+        own.register(
+            "unchecked_certificates",
+            "Servers that are asked though their certificate is not checked",
+            self.unchecked_certificates.clone(),
+        );
+        own.register(
+            "extender_void_scores",
+            "Answers of extenders whose scores leave 64 bits and count nothing",
+            self.void_scores.clone(),
         );
         own.register(
             "memory_planned_bytes",
@@ -179,6 +203,21 @@ impl Metrics {
             "preemption_goroutines_execution",
             "Number of preemptions that were carried out, by the result",
             self.preemptions.clone(),
+        );
+        scheduler.register(
+            "preemption_goroutines_duration_seconds",
+            "Duration of preemptions that were carried out, by the result",
+            self.preemption_tasks.clone(),
+        );
+        scheduler.register(
+            "preemption_execution_duration_seconds",
+            "Duration of preemptions that were carried out, by who has them and the result",
+            self.preemption_execution.clone(),
+        );
+        scheduler.register(
+            "queued_entities",
+            "Number of queued pods, by the queue",
+            self.queued_entities.clone(),
         );
         scheduler.register(
             "cache_size",
@@ -289,11 +328,20 @@ impl Metrics {
         self.preemption_victims.observe(count as f64);
     }
 
-    /// A preemption was carried out.
-    pub fn preempted(&self, succeeded: bool) {
+    /// A preemption was carried out, in so long a time.
+    pub fn preempted(&self, succeeded: bool, took: Duration) {
         let result = if succeeded { "success" } else { "error" };
         let labels = [("result", result.to_owned())];
         self.preemptions.get_or_create(&labels).inc();
+        let seconds = took.as_secs_f64();
+        self.preemption_tasks
+            .get_or_create(&labels)
+            .observe(seconds);
+        let [result] = labels;
+        let labels = [("preemptor", "pod".to_owned()), result];
+        self.preemption_execution
+            .get_or_create(&labels)
+            .observe(seconds);
     }
 
     /// Objects were not taken in.
@@ -308,6 +356,25 @@ impl Metrics {
     pub fn judged(&self, verdict: Verdict) {
         let labels = [("verdict", verdict.as_str().to_owned())];
         self.judged.get_or_create(&labels).inc();
+    }
+
+    /// A server's certificate is not checked.
+    pub fn unchecked(&self, server: &str) {
+        let labels = [("server", server.to_owned())];
+        self.unchecked_certificates.get_or_create(&labels).set(1);
+    }
+
+    /// What an extender scored counts nothing.
+    pub fn void_scores(&self, extender: &str) {
+        let labels = [("extender", extender.to_owned())];
+        self.void_scores.get_or_create(&labels).inc();
+    }
+
+    /// So many extenders are being asked for scores.
+    pub fn prioritizing(&self, extenders: usize) {
+        let labels = [("operation", "prioritizing_extender".to_owned())];
+        let gauge = self.goroutines.get_or_create(&labels);
+        gauge.set(i64::try_from(extenders).unwrap_or(i64::MAX));
     }
 
     /// Whether this process leads.
@@ -341,6 +408,11 @@ impl Metrics {
             self.pending_pods
                 .get_or_create(&labels)
                 .set(i64::from(count));
+            // There are no groups of pods here.
+            let [queue] = labels;
+            let labels = [queue, ("type", "pod".to_owned())];
+            let gauge = self.queued_entities.get_or_create(&labels);
+            gauge.set(i64::from(count));
         }
         let nodes = scheduler.nodes().count();
         let (mut pods, mut assumed) = (0, 0);
@@ -363,6 +435,27 @@ impl Metrics {
         for ((plugin, profile), count) in model.unschedulable() {
             let labels = [("plugin", plugin), ("profile", profile)];
             self.unschedulable_pods.get_or_create(&labels).set(count);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Gates, Metrics};
+
+    #[test]
+    fn what_is_not_checked_or_counts_nothing_is_on_the_page() {
+        let metrics = Metrics::new(&Gates::parse(&[]).expect("defaults"));
+        metrics.unchecked("https://10.0.0.1/extender");
+        metrics.void_scores("http://10.0.0.2");
+        metrics.prioritizing(2);
+        let page = metrics.text();
+        for line in [
+            "berth_unchecked_certificates{server=\"https://10.0.0.1/extender\"} 1",
+            "berth_extender_void_scores_total{extender=\"http://10.0.0.2\"} 1",
+            "scheduler_goroutines{operation=\"prioritizing_extender\"} 2",
+        ] {
+            assert!(page.contains(line), "{line}: {page}");
         }
     }
 }

@@ -228,6 +228,12 @@ impl Model {
         }
     }
 
+    /// Takes a pod out that cannot be dealt with; it comes again when it changes.
+    pub fn set_aside(&mut self, namespace: &str, name: &str, why: String) {
+        self.remove_named(PODS, namespace, name);
+        self.refuse(PODS, namespace.to_owned(), name.to_owned(), why, false);
+    }
+
     fn list(&self, place: usize) -> u32 {
         self.lists.get(place).copied().unwrap_or_default()
     }

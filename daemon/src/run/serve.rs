@@ -38,6 +38,8 @@ pub struct Served {
     pub flags: String,
     pub leads: watch::Receiver<bool>,
     pub started: jiff::Timestamp,
+    /// Whether there is more to a decision than the core knows.
+    pub has_extenders: bool,
 }
 
 /// Serves until the process ends.
@@ -160,11 +162,21 @@ async fn explain(
     };
     match ask(&served, |reply| Request::Explain(pod, reply)).await {
         Some(Some(record)) => match serde_json::to_string(&record) {
-            Ok(body) => text("application/json", body),
+            Ok(body) => text("application/json", noted(&served, body)),
             Err(_) => unavailable(),
         },
         Some(None) => (StatusCode::NOT_FOUND, "no such pod is known\n").into_response(),
         None => unavailable(),
+    }
+}
+
+/// A record that says what it leaves out.
+fn noted(served: &Served, body: String) -> String {
+    match body.strip_prefix('{') {
+        Some(fields) if served.has_extenders => {
+            format!("{{\"note\":\"extenders are not asked here\",{fields}")
+        }
+        _ => body,
     }
 }
 

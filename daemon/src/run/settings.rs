@@ -58,6 +58,12 @@ impl Settings {
             );
             return Err(Failure::Usage(message));
         }
+        if args.own.berth_shadow && !config.extenders.is_empty() {
+            // What asking does on their side nobody knows, and they would be asked twice about each pod.
+            let message = "--berth-shadow asks no extenders, so it cannot judge choices that they take part \
+                           in; take them out of the configuration to judge by all else";
+            return Err(Failure::Usage(message.to_owned()));
+        }
         if args.own.berth_fidelity == Fidelity::Best && says_percentage(&config) {
             notes.push(
                 "percentageOfNodesToScore has no effect while every node is looked at; \

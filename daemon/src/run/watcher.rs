@@ -8,6 +8,9 @@
 //! reads; a watch has its own time limit, and goes on from its last version when that is over; a list
 //! is taken as a stream, and only what it did not name is gone.
 
+#[cfg(test)]
+mod tests;
+
 use super::client::{Api, ApiError, LIST_TIME};
 use super::clock::jittered;
 use super::kept::Keeps;

@@ -55,9 +55,13 @@ pub enum Report {
     /// The pod is not there any more, or another one of its name is.
     Gone { pod: PodRef },
     /// An eviction for this pod failed.
-    PreemptionFailed { preemptor: PodRef, why: String },
-    /// The victims of a pod are on their way.
-    Preempted,
+    PreemptionFailed {
+        preemptor: PodRef,
+        why: String,
+        took: Duration,
+    },
+    /// The victims of a pod are on their way, so long after they were chosen.
+    Preempted { took: Duration },
     /// The volumes of a pod are asked for, or why not.
     VolumesWritten { pod: PodRef, failed: Option<String> },
 }
@@ -339,6 +343,7 @@ impl Writer {
     /// Evicts pods so that another has room: all but the last at once, the last when they are gone.
     pub fn preempt(&self, preemptor: PodRef, evictions: Vec<Eviction>) {
         let own = self.clone();
+        let began = Instant::now();
         tokio::spawn(async move {
             let mut evictions = evictions;
             let last = evictions.pop();
@@ -360,11 +365,13 @@ impl Writer {
             {
                 failed = own.evicted(&last).await.err();
             }
+            let took = began.elapsed();
             own.report(match failed {
-                None => Report::Preempted,
+                None => Report::Preempted { took },
                 Some(error) => Report::PreemptionFailed {
                     preemptor,
                     why: error.to_string(),
+                    took,
                 },
             });
         });

@@ -42,7 +42,7 @@ pub(crate) struct Rule {
 }
 
 /// A fault that was ordered, to be lifted by [`Server::lift`](crate::Server::lift).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Order(pub(crate) u64);
 
 /// All that is ordered.

@@ -10,7 +10,7 @@ use futures_util::stream::unfold;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Bytes, Frame, Incoming};
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Response, StatusCode};
@@ -96,6 +96,13 @@ async fn serve(
     let (number, fault) = shared.change(|state| {
         state.calls.push(request.call());
         let fault = state.faults.take(request.verb, &request.resource());
+        let is_unknown = state
+            .token
+            .as_ref()
+            .is_some_and(|own| *own != request.token);
+        let refusal = Refusal::new(401, "Unauthorized", "Unauthorized");
+        let unknown = is_unknown.then(|| (Order::default(), Fault::Refuse(refusal)));
+        let fault = unknown.or(fault);
         (state.calls.len() - 1, fault)
     });
     let response = respond(&shared, &request, fault).await?;
@@ -183,7 +190,16 @@ async fn read(request: hyper::Request<Incoming>) -> Result<Request, Cut> {
         strategic: holds(form, b"strategic"),
         query: query.to_owned(),
         body: String::from_utf8_lossy(&body).into_owned(),
+        token: bearer(&head.headers),
     })
+}
+
+fn bearer(headers: &HeaderMap) -> String {
+    let value = headers
+        .get(AUTHORIZATION)
+        .and_then(|value| value.to_str().ok());
+    let token = value.and_then(|value| value.strip_prefix("Bearer "));
+    token.unwrap_or_default().to_owned()
 }
 
 fn holds(text: &[u8], part: &[u8]) -> bool {

@@ -251,6 +251,12 @@ impl Server {
             .change(|state| state.reviews.tokens.insert(token.to_owned(), user));
     }
 
+    /// From now on whoever says another token is refused with 401; `None` lets everybody in, as at first.
+    pub fn admit(&self, token: Option<&str>) {
+        let token = token.map(str::to_owned);
+        self.shared.change(|state| state.token = token);
+    }
+
     /// A user may do this to a resource, or to a path that is none's.
     pub fn allow(&self, user: &str, verb: &str, what: &str) {
         let right = [user, verb, what].map(str::to_owned).into();

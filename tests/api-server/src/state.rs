@@ -26,6 +26,8 @@ pub(crate) struct State {
     pub(crate) loses_changes: bool,
     /// Open watches of each resource.
     pub(crate) open: BTreeMap<&'static str, usize>,
+    /// What everybody has to say, if anything.
+    pub(crate) token: Option<String>,
     cut: BTreeMap<String, u64>,
 }
 
@@ -40,6 +42,8 @@ pub(crate) struct Request {
     pub(crate) strategic: bool,
     pub(crate) query: String,
     pub(crate) body: String,
+    /// What the client says who it is.
+    pub(crate) token: String,
 }
 
 /// What it is answered with.

@@ -60,6 +60,20 @@ impl Api {
         self.client.request_text(request).await
     }
 
+    /// The code of the answer to a GET with these headers, and its text.
+    pub async fn ask(&self, path: &str, headers: &[(&str, &str)]) -> kube::Result<(u16, String)> {
+        let mut request = Request::get(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(kube::client::Body::empty());
+        let request = request.expect("a path that a URL can hold");
+        let answer = self.client.send(request).await?;
+        let code = answer.status().as_u16();
+        let bytes = answer.into_body().collect_bytes().await?;
+        Ok((code, String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
     /// All items of a list.
     pub async fn list(&self, path: &str) -> kube::Result<Vec<Value>> {
         let mut list = self.get(path).await?;

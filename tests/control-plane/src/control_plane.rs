@@ -116,6 +116,15 @@ impl ControlPlane {
         audit::read(&self.folder.path().join("audit.log"))
     }
 
+    /// Starts a command with its own flags, which serves at a port; with the certificate for that.
+    pub fn start_with_flags(&self, name: &str, mut command: Command, port: u16) -> Scheduler {
+        serve_with(&mut command, &self.serving);
+        Scheduler {
+            process: Process::start(name, command, self.folder.path()),
+            port,
+        }
+    }
+
     /// Waits until a scheduler says that it is ready; its pages, as an administrator.
     pub async fn synced(&self, scheduler: &mut Scheduler) -> Api {
         let admin = self.user("admin", &["system:masters"]);
@@ -139,13 +148,18 @@ impl ControlPlane {
     }
 
     /// Starts a command that takes kube-scheduler's flags, in the same way.
-    pub fn start_scheduler(
+    pub fn start_scheduler(&self, name: &str, command: Command, config: Value) -> Scheduler {
+        self.start_scheduler_as(&self.scheduler_user(), name, command, config)
+    }
+
+    /// The same as the user of a kubeconfig.
+    pub fn start_scheduler_as(
         &self,
+        kubeconfig: &Path,
         name: &str,
         mut command: Command,
         mut config: Value,
     ) -> Scheduler {
-        let kubeconfig = self.scheduler_user();
         config["apiVersion"] = json!("kubescheduler.config.k8s.io/v1");
         config["kind"] = json!("KubeSchedulerConfiguration");
         config["clientConnection"]["kubeconfig"] = json!(kubeconfig);

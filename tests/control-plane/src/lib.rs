@@ -7,6 +7,7 @@
 //! - [`audit`]: what the API server was asked, by whom, and how it answered.
 //! - [`load`]: nodes and a mixture of pods, and what is expected of the odd ones.
 //! - [`check`]: a recount of the whole cluster by rules of its own; it shares no code with core.
+//! - [`port`]: ports that nobody uses.
 //! - [`wait`]: waiting for what must come true.
 
 // A helper of tests says what it found by panicking; that is its use, not a case to be warned of.
@@ -20,6 +21,6 @@ pub mod authority;
 pub mod check;
 pub mod control_plane;
 pub mod load;
-mod port;
+pub mod port;
 pub mod process;
 pub mod wait;

@@ -12,7 +12,7 @@ static TAKEN: AtomicU16 = AtomicU16::new(0);
 
 /// A port that is free on loopback; each call in one process gives another one, and processes begin
 /// far from each other.
-pub(crate) fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     let start = (std::process::id().wrapping_mul(97) % u32::from(COUNT)) as u16;
     for _ in 0..COUNT {
         let step = TAKEN.fetch_add(1, Ordering::Relaxed) % COUNT;

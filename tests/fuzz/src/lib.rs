@@ -4,7 +4,7 @@
 //! `fuzz_targets/` calls these functions under libFuzzer; `tests/fuzz_corpora.rs` takes this file in
 //! as a module and calls them with the stored inputs, on any toolchain and without libFuzzer.
 //!
-//! Targets of a text (quantity, node, pod, json, yaml, config, intake, events, calls) read their bytes as
+//! Targets of a text (quantity, node, pod, json, yaml, config, intake, events, calls, extender) read their bytes as
 //! one. The others make recipes of them: each byte is a choice, and missing ones are zero.
 
 pub mod affinity;
@@ -12,6 +12,7 @@ pub mod calls;
 pub mod cluster;
 pub mod config;
 pub mod events;
+pub mod extender;
 pub mod intake;
 pub mod json;
 pub mod node;
@@ -38,12 +39,13 @@ mod side_by_side;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 16] = [
     ("affinity", affinity::run),
     ("calls", calls::run),
     ("cluster", cluster::run),
     ("config", config::run),
     ("events", events::run),
+    ("extender", extender::run),
     ("intake", intake::run),
     ("json", json::run),
     ("node", node::run),

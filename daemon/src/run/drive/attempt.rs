@@ -4,6 +4,7 @@
 //! preemption: the order of writes is theirs.
 
 use super::Loop;
+use super::guard::guarded;
 use crate::run::events::Event;
 use crate::run::extender::Asking;
 use crate::run::pod_ref::PodRef;
@@ -26,8 +27,10 @@ impl Loop {
         let now = self.clock.now();
         let scheduler = self.model.intake.scheduler_mut();
         let mut hooks = Asking::begin(&mut self.watch, &mut self.extenders, &self.model.kept);
-        let Some(decision) = scheduler.schedule_one_with(now, &mut hooks) else {
-            return false;
+        let decision = match guarded(|| scheduler.schedule_one_with(now, &mut hooks)) {
+            Ok(Some(decision)) => decision,
+            Ok(None) => return false,
+            Err(why) => return self.set_aside(&why),
         };
         let profile = self.model.profile_of(decision.pod).to_owned();
         self.metrics.attempt(&decision, &profile, began.elapsed());

@@ -5,15 +5,18 @@
 //! loop with it, each time for `httpTimeout` at most; what runs beside the loop goes on: watches, writes,
 //! election and endpoints are tasks of their own.
 
-use super::wire::{self, Args, Filtered, Left, MetaPod, NodeList, PreemptionArgs, Victims};
+use super::wire::{Args, MetaPod, NodeList, PreemptionArgs, Victims};
 use super::{Extender, said};
-use crate::run::kept::Kept;
+use crate::run::kept::{Kept, on_node};
+use crate::run::metrics::Metrics;
 use crate::run::stopwatch::Stopwatch;
 use berth_core::id::{NodeId, PodId};
 use berth_core::plugins::{Plugin, Point};
 use berth_core::{Candidates, ExtenderNodes, ExtenderTexts, Hooks, Scheduler};
+use berth_daemon::extender_answer::{self, Filtered, Left};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -21,9 +24,9 @@ use std::sync::Arc;
 const SCALE: i64 = 10;
 
 /// The extenders, and what they said in the last attempt.
-#[derive(Default)]
 pub struct Extenders {
     list: Vec<Arc<Extender>>,
+    metrics: Arc<Metrics>,
     /// Why nodes went.
     reasons: Vec<String>,
     /// Places of the reasons.
@@ -34,10 +37,13 @@ pub struct Extenders {
 
 impl Extenders {
     /// In the order in which they are asked.
-    pub fn new(list: Vec<Arc<Extender>>) -> Self {
+    pub fn new(list: Vec<Arc<Extender>>, metrics: Arc<Metrics>) -> Self {
         Self {
             list,
-            ..Self::default()
+            metrics,
+            reasons: Vec::new(),
+            known: HashMap::new(),
+            error: String::new(),
         }
     }
 
@@ -112,6 +118,16 @@ impl<'a> Asking<'a> {
         found.map_err(|error| self.extenders.error = error).ok()
     }
 
+    /// A victim as kube-scheduler's cache holds it: with its node, though that may not be written yet.
+    fn victim(&self, scheduler: &Scheduler, pod: PodId) -> Result<Cow<'a, RawValue>, String> {
+        let text = self.pod(pod)?;
+        let node = scheduler.node_of(pod).filter(|_| scheduler.is_assumed(pod));
+        Ok(match node {
+            Some(node) => Cow::Owned(on_node(text, scheduler.node(node).name)),
+            None => Cow::Borrowed(text),
+        })
+    }
+
     /// What a request about nodes says.
     fn args(
         &self,
@@ -146,7 +162,8 @@ impl<'a> Asking<'a> {
         let config = &extender.config;
         let body = self.args(extender, scheduler, pod, nodes)?;
         let answer = wait(extender.send(&config.filter_verb, body))?;
-        let Filtered { kept, failed } = wire::filtered(&answer, config.node_cache_capable)?;
+        let Filtered { kept, failed } =
+            extender_answer::filtered(&answer, config.node_cache_capable)?;
         let name = |node: &NodeId| (scheduler.node(*node).name, *node);
         let sent: HashMap<&str, NodeId> = nodes.iter().map(name).collect();
         let find = |node: &str, what: &str| {
@@ -204,7 +221,7 @@ impl<'a> Asking<'a> {
             node: name,
             victims: uids,
             violations,
-        } in wire::left(&answer)?
+        } in extender_answer::left(&answer)?
         {
             let node = scheduler
                 .find_node(&name)
@@ -258,7 +275,7 @@ impl<'a> Asking<'a> {
             (name(*node), Victims { pods, violations })
         });
         let whole = candidates.iter().map(|(node, victims, violations)| {
-            let pods = victims.iter().map(|victim| self.pod(*victim));
+            let pods = victims.iter().map(|victim| self.victim(scheduler, *victim));
             let (pods, violations) = (pods.collect::<Result<_, _>>()?, *violations);
             Ok::<_, String>((name(*node), Victims { pods, violations }))
         });
@@ -292,6 +309,8 @@ type Candidate = (NodeId, Vec<PodId>, i64);
 
 impl Hooks for Asking<'_> {
     fn enters(&mut self, point: Point, plugin: Option<Plugin>) {
+        #[cfg(test)]
+        planted::fail();
         self.watch.enters(point, plugin);
     }
 
@@ -342,19 +361,24 @@ impl Hooks for Asking<'_> {
             (extender, tokio::spawn(call))
         });
         let calls: Vec<_> = calls.collect();
+        let metrics = self.extenders.metrics.clone();
+        metrics.prioritizing(calls.len());
         for (extender, call) in calls {
             let answer = wait(call).map_err(|error| said(&error)).flatten();
-            let scores = answer.and_then(|answer| wire::scored(&answer));
+            let scores = answer.and_then(|answer| extender_answer::scored(&answer));
             let weight = extender.config.weight;
             let added = scores.and_then(|scores| {
-                add(&scores, weight, scheduler, nodes, totals)
-                    .ok_or_else(|| "its scores leave 64 bits and count nothing".to_owned())
+                add(&scores, weight, scheduler, nodes, totals).ok_or_else(|| {
+                    metrics.void_scores(extender.name());
+                    "its scores leave 64 bits and count nothing".to_owned()
+                })
             });
             if let Err(error) = added {
                 let name = extender.name();
                 tracing::info!(target: "extender", extender = name, error, "Failed to run extender's priority function. No score given by this extender.");
             }
         }
+        metrics.prioritizing(0);
     }
 
     fn extenders_preempt(
@@ -412,4 +436,20 @@ fn add(
 /// Waits for an answer in the middle of an attempt. The thread's other tasks move to another one.
 fn wait<T>(answer: impl Future<Output = T>) -> T {
     tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(answer))
+}
+
+/// What a test has fail in the middle of an attempt.
+#[cfg(test)]
+pub mod planted {
+    use std::cell::Cell;
+
+    thread_local! {
+        pub static FAILURES: Cell<u32> = const { Cell::new(0) };
+    }
+
+    pub(super) fn fail() {
+        let left = FAILURES.get();
+        FAILURES.set(left.saturating_sub(1));
+        assert!(left == 0, "planted");
+    }
 }

@@ -64,9 +64,9 @@ impl Gate {
             match file.as_deref().filter(|file| !file.is_empty()) {
                 None => Ok(api.clone()),
                 Some(file) => {
-                    let config = connection(file, None).await?;
+                    let connection = connection(file, None).await?;
                     // Upstream's rate of these clients.
-                    Api::new(&config, "reviews", Limiter::new(200.0, 400))
+                    Api::new(&connection, "reviews", Limiter::new(200.0, 400))
                 }
             }
         };
@@ -100,12 +100,14 @@ impl Gate {
         if let Some((name, groups)) = vouched(peer, &self.clients) {
             return Some(known(name, groups));
         }
-        let bearer = headers.get(header::AUTHORIZATION);
-        let bearer = bearer.and_then(|value| value.to_str().ok());
-        let Some(token) = bearer.and_then(|value| value.strip_prefix("Bearer ")) else {
-            if bearer.is_some() || !peer.chain.is_empty() {
+        let given = headers.get(header::AUTHORIZATION);
+        let given = given.and_then(|value| value.to_str().ok()?.split_once(' '));
+        let bearer = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        let Some((_, token)) = bearer else {
+            if !peer.chain.is_empty() {
                 return None;
             }
+            // Who speaks another scheme says nothing, as upstream.
             return Some(User {
                 name: ANONYMOUS.to_owned(),
                 groups: vec![UNAUTHENTICATED.to_owned()],

@@ -1,0 +1,66 @@
+//! A watch beside a server that says nothing, by a clock that the test moves.
+
+use super::{Batch, News, Watch};
+use crate::run::client::{Api, connection};
+use crate::run::kept::Keeps;
+use crate::run::limiter::Limiter;
+use crate::run::resources::{NODES, RESOURCES};
+use berth_api_server::Server;
+use berth_core::object::Object;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc::{Receiver, channel};
+use tokio::time::Instant;
+
+fn node(name: &str) -> serde_json::Value {
+    json!({"metadata": {"name": name}, "status": {"allocatable": {"cpu": "1"}}})
+}
+
+/// Names of the nodes that are told of, until `last` is among them.
+async fn told(news: &mut Receiver<Batch>, last: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    while names.last().is_none_or(|name| name != last) {
+        let batch = news.recv().await.expect("the watch runs");
+        for one in batch.news {
+            if let News::Applied(object, _) = one
+                && let Object::Node(node) = *object
+            {
+                names.push(node.metadata.name);
+            }
+        }
+    }
+    names
+}
+
+#[tokio::test(start_paused = true)]
+async fn f5_a_watch_that_says_nothing_is_opened_anew_from_its_version() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let server = Server::start().await;
+    server.put("nodes", node("n1"));
+    let way = connection("", Some(&server.url())).await.expect("a server");
+    let api = Api::new(&way, "test", Limiter::new(-1.0, 0)).expect("a client");
+    let (to, mut news) = channel(64);
+    let resource = RESOURCES.into_iter().nth(NODES).expect("nodes are watched");
+    let watch = Watch::new(api, resource, NODES, to, Arc::default(), Keeps::default());
+    tokio::spawn(watch.run());
+    assert_eq!(told(&mut news, "n1").await, ["n1"]);
+    server.silence_watches("nodes", true);
+    server.put("nodes", node("n2"));
+    let (silent, opened) = (Instant::now(), server.count("watch", "nodes"));
+    server
+        .until("it is opened anew", |server| {
+            (server.count("watch", "nodes") > opened).then_some(())
+        })
+        .await;
+    // By the test's clock, on which nothing else takes time.
+    assert!(silent.elapsed() >= Duration::from_mins(1));
+    assert!(silent.elapsed() <= Duration::from_secs(70));
+    server.silence_watches("nodes", false);
+    assert_eq!(told(&mut news, "n2").await, ["n2"]);
+    let calls = server.calls();
+    let lists = calls
+        .iter()
+        .filter(|call| call.query.contains("sendInitialEvents"));
+    assert_eq!(lists.count(), 1, "nothing is listed anew");
+}
