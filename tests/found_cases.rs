@@ -129,7 +129,7 @@ fn the_best_search_begins_at_the_rotation_index_among_all_nodes() {
 }
 
 #[test]
-fn the_best_search_counts_round_where_the_rotation_index_is_beyond_the_last_node() {
+fn the_best_search_goes_on_behind_the_node_that_was_chosen_last_though_others_went() {
     let best = Options {
         fidelity: Fidelity::Best,
         ..Options::default()
@@ -144,8 +144,9 @@ fn the_best_search_counts_round_where_the_rotation_index_is_beyond_the_last_node
     for name in ["a", "b"] {
         replay.apply(Change::Deleted, &object("Node", &node(name)));
     }
-    // The index is 4; of three nodes the second one is next.
-    assert_eq!(placed(&mut replay, &plain("next")), "d");
+    // The index stands behind d.
+    assert_eq!(placed(&mut replay, &plain("next")), "e");
+    assert_eq!(placed(&mut replay, &plain("round")), "c");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::random::Random;
 use crate::storage::StorageSetup;
 use berth_core::object::config::KubeSchedulerConfiguration;
 use berth_core::profile::Profile;
-use berth_core::{Capacities, Fidelity, NodeSearch, Options, Ties};
+use berth_core::{Capacities, Detail, Fidelity, NodeSearch, Options, Ties};
 use berth_test_support::generate::node::{self, NodeRecipe};
 use berth_test_support::generate::placement::{NearRecipe, SpreadRecipe};
 use berth_test_support::generate::pod::{self, ContainerRecipe, PlaceRecipe, PodRecipe};
@@ -205,6 +205,7 @@ fn draw_options(random: &mut Random) -> Options {
     let mut options = match random.below(6) {
         0 => Options {
             fidelity: Fidelity::Best,
+            detail: random.one_in(2).then_some(Detail::None),
             ..Options::default()
         },
         1 => all(Ties::Random),
