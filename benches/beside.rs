@@ -42,6 +42,7 @@ struct Asked {
     scale: usize,
     limit: usize,
     seconds: f64,
+    berth_seconds: f64,
     check_seconds: f64,
     checks_only: bool,
     page: Option<PathBuf>,
@@ -93,6 +94,7 @@ impl Asked {
             scale: 1,
             limit: 2_000,
             seconds: 5.0,
+            berth_seconds: 20.0,
             check_seconds: 60.0,
             checks_only: false,
             page: None,
@@ -109,6 +111,7 @@ impl Asked {
                 "--scale" => asked.scale = number() as usize,
                 "--limit" => asked.limit = number() as usize,
                 "--seconds" => asked.seconds = number(),
+                "--berth-seconds" => asked.berth_seconds = number(),
                 "--check-seconds" => asked.check_seconds = number(),
                 "--check-only" => asked.checks_only = true,
                 "--page" => asked.page = arguments.next().map(PathBuf::from),
@@ -127,9 +130,9 @@ impl Asked {
 
     fn told(&self) -> String {
         format!(
-            "{} rounds in turns; of kube-scheduler {} attempts or {} s a round and setting at most; \
-             sizes divided by {}",
-            self.rounds, self.limit, self.seconds, self.scale
+            "{} rounds in turns; of kube-scheduler {} attempts or {} s a round and setting at most, \
+             of Berth {} s; sizes divided by {}",
+            self.rounds, self.limit, self.seconds, self.berth_seconds, self.scale
         )
     }
 }
@@ -148,7 +151,10 @@ fn measure(workloads: &Workloads, workload: &Workload, program: &Path, asked: &A
     for round in 0..rounds {
         eprintln!("{}: round {}", workload.name, round + 1);
         for fidelity in [Fidelity::Best, Fidelity::Exact] {
-            runs.berth(fidelity, berth_run(&script, fidelity, None));
+            runs.berth(
+                fidelity,
+                berth_run(&script, fidelity, asked.berth_seconds, None),
+            );
         }
         for (at, setting) in kube::SETTINGS.into_iter().enumerate() {
             let figures = kube::run(program, &script, setting, asked.limit, asked.seconds);
@@ -157,7 +163,7 @@ fn measure(workloads: &Workloads, workload: &Workload, program: &Path, asked: &A
     }
     let checks = [Fidelity::Best, Fidelity::Exact].map(|fidelity| {
         let answers = Path::new(FOLDER).join("beside.answers.jsonl");
-        let figures = berth_run(&script, fidelity, Some(&answers));
+        let figures = berth_run(&script, fidelity, asked.berth_seconds, Some(&answers));
         if rounds == 0 {
             runs.berth(fidelity, figures);
         }
@@ -167,10 +173,11 @@ fn measure(workloads: &Workloads, workload: &Workload, program: &Path, asked: &A
 }
 
 /// Berth in a process of its own, whose memory is its alone.
-fn berth_run(script: &Path, fidelity: Fidelity, answers: Option<&Path>) -> Figures {
+fn berth_run(script: &Path, fidelity: Fidelity, seconds: f64, answers: Option<&Path>) -> Figures {
     let own = std::env::current_exe().expect("this program's path");
     let mut command = Command::new(own);
     command.arg("--script").arg(script);
+    command.arg("--seconds").arg(seconds.to_string());
     if fidelity == Fidelity::Exact {
         command.arg("--exact");
     }
@@ -194,11 +201,14 @@ fn one_run(arguments: &[String]) {
     } else {
         Fidelity::Best
     };
+    let seconds = after("--seconds").and_then(|own| own.parse().ok());
+    let seconds = seconds.expect("seconds");
     let mut answers = after("--answers")
         .map(|path| BufWriter::new(File::create(path).expect("the answers' file")));
     let figures = berth::run(
         &script,
         fidelity,
+        seconds,
         answers.as_mut().map(|own| own as &mut dyn Write),
     );
     if let Some(answers) = &mut answers {

@@ -204,17 +204,23 @@ impl<'a> Course<'a> {
 }
 
 /// Follows the script twice, the first time for the time of each attempt and for `answers`, the second
-/// time for everything else.
-pub fn run(script: &Script, fidelity: Fidelity, mut answers: Option<&mut dyn Write>) -> Figures {
+/// time for everything else. After so many seconds no more attempts count.
+pub fn run(
+    script: &Script,
+    fidelity: Fidelity,
+    seconds: f64,
+    mut answers: Option<&mut dyn Write>,
+) -> Figures {
     let options = Options {
         fidelity,
         detail: Some(Detail::None),
         ..Options::default()
     };
     let capacities = script.capacities();
-    let mut first = Meter::new(script.measured());
+    let seconds = Duration::from_secs_f64(seconds);
+    let mut first = Meter::new(script.measured(), (u64::MAX, seconds));
     follow(script, options, capacities, &mut first, true, &mut answers);
-    let mut second = Meter::new(0);
+    let mut second = Meter::new(0, (first.so_far(), Duration::MAX));
     follow(script, options, capacities, &mut second, false, &mut None);
     let mut figures = second.figures();
     figures.set_parts(&mut first);
@@ -232,7 +238,7 @@ fn follow(
 ) {
     let mut course = Course::new(script, options, capacities);
     let mut at = 0;
-    while at < script.steps.len() {
+    while at < script.steps.len() && !meter.is_full() {
         match &script.steps[at] {
             Step::Measure => {
                 meter.begin();
@@ -280,6 +286,9 @@ fn turns(
     let mut victims = Duration::ZERO;
     let all = Instant::now();
     for _ in 0..count {
+        if meter.is_full() {
+            break;
+        }
         let begin = each.then(Instant::now);
         let Some(decision) = course.turn() else {
             break;

@@ -32,7 +32,7 @@ pub fn every_small_workload_is_decided_as_the_naive_twin_does() -> usize {
 /// Both passes see every attempt, and placing pods allocates nothing.
 fn the_figures_are_whole(script: &Script, fidelity: Fidelity, workload: &Workload) {
     let mut answers = Vec::new();
-    let figures = run(script, fidelity, Some(&mut answers));
+    let figures = run(script, fidelity, f64::from(u16::MAX), Some(&mut answers));
     let answers = String::from_utf8(answers).expect("answers are text");
     let told: usize = answers.matches("\"pod\":").count();
     let name = &workload.name;

@@ -56,15 +56,19 @@ pub struct Meter {
     attempts: u64,
     placed: u64,
     turns: Duration,
+    /// Of stamped attempts.
+    spent: Duration,
     queued: (usize, Duration),
     changed: Duration,
     times: Vec<Duration>,
     allocations: (usize, usize),
+    /// Attempts that count at most, and their time.
+    limits: (u64, Duration),
 }
 
 impl Meter {
-    /// With room for the times of so many attempts.
-    pub fn new(attempts: usize) -> Self {
+    /// With room for the times of so many attempts, and limits to what counts.
+    pub fn new(attempts: usize, limits: (u64, Duration)) -> Self {
         Self {
             counts: false,
             region: Region::new(ALLOCATOR),
@@ -72,11 +76,23 @@ impl Meter {
             attempts: 0,
             placed: 0,
             turns: Duration::ZERO,
+            spent: Duration::ZERO,
             queued: (0, Duration::ZERO),
             changed: Duration::ZERO,
             times: Vec::with_capacity(attempts),
             allocations: (0, 0),
+            limits,
         }
+    }
+
+    /// Whether enough attempts counted.
+    pub fn is_full(&self) -> bool {
+        self.attempts >= self.limits.0 || self.spent > self.limits.1
+    }
+
+    /// Attempts that counted so far.
+    pub fn so_far(&self) -> u64 {
+        self.attempts
     }
 
     /// From here on everything counts.
@@ -104,6 +120,7 @@ impl Meter {
     pub fn attempt(&mut self, time: Duration) {
         if self.counts {
             self.times.push(time);
+            self.spent += time;
         }
     }
 
@@ -129,12 +146,13 @@ impl Meter {
         let attempts = self.attempts.max(1) as f64;
         let queueing = micros(self.queued.1) / self.queued.0.max(1) as f64;
         let changes = micros(self.changed) / attempts;
+        let mean = micros(self.turns) / attempts + queueing + changes;
         Figures {
             attempts: self.attempts,
             placed: self.placed,
-            wall: (self.turns + self.queued.1 + self.changed).as_secs_f64(),
+            wall: mean * attempts / 1e6,
             cpu: self.cpu,
-            mean: micros(self.turns) / attempts + queueing + changes,
+            mean,
             queueing,
             changes,
             allocations: self.allocations.0 as f64 / attempts,

@@ -86,6 +86,10 @@ func check(ctx context.Context, cfg *config.KubeSchedulerConfiguration, head *sc
 			}
 			continue
 		}
+		// The other scheduler may have stopped before the script's end.
+		if len(answers) == 0 {
+			break
+		}
 		for _, answer := range answers[0] {
 			if j.batched && at >= judgedBatched {
 				return json.NewEncoder(os.Stdout).Encode(j.judgement)
