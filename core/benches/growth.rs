@@ -11,7 +11,7 @@ mod shape;
 
 use berth_core::Change;
 use berth_core::object::Object;
-use shape::{Cluster, Course, SHAPES, Shape, best, node};
+use shape::{Cluster, Course, SHAPES, Shape, best, node, rounds};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
 use std::io::Write;
@@ -62,7 +62,7 @@ fn main() {
         print!("{:<26}", shape.name);
         let mut means = Vec::new();
         for size in &sizes {
-            let course = Course::of(shape, *size, shape.rounds(*size), ALLOCATOR);
+            let course = Course::of(shape, *size, rounds(*size), ALLOCATOR);
             print!("{:>11.0}", course.mean);
             let _ = std::io::stdout().flush();
             assert_eq!(course.allocations, 0, "{} at {size}", shape.name);
@@ -139,7 +139,9 @@ fn print_events(sizes: &[u32]) {
         .enumerate()
     {
         print!("{name:<26}");
-        all.iter().for_each(|events| print!("{:>11.0}", events[at]));
+        for events in &all {
+            print!("{:>11.0}", events[at]);
+        }
         let means: Vec<(u32, f64)> = sizes
             .iter()
             .copied()

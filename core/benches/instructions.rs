@@ -5,7 +5,7 @@
 //! is counted happens in [`counted`]. Without arguments, as `cargo test` runs it, all are walked.
 
 #[path = "growth/shape.rs"]
-#[allow(dead_code, reason = "allocations are counted by the other benchmark")]
+#[allow(dead_code, reason = "the other benchmark uses the rest")]
 mod shape;
 
 use berth_core::object::Object;

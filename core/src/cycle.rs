@@ -125,10 +125,12 @@ pub(crate) fn pick(
     scratch: &mut Scratch,
     outside: &mut Outside<'_>,
 ) -> Result<Found, AttemptError> {
-    if policy.keeps && !outside.wants_many() && scratch.unprepared.is_none() {
-        if let Some(found) = best::choose(attempt, *start, scratch)? {
-            return Ok(found);
-        }
+    if policy.keeps
+        && !outside.wants_many()
+        && scratch.unprepared.is_none()
+        && let Some(found) = best::choose(attempt, *start, scratch)?
+    {
+        return Ok(found);
     }
     let evaluated = search(attempt, policy, start, scratch, outside)?;
     let feasible = scratch.list.len() as u32;

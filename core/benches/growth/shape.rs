@@ -102,12 +102,12 @@ fn affinity(kind: &str, key: &str) -> Value {
     json!({"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}})
 }
 
-impl Shape {
-    /// Decisions that are timed.
-    pub fn rounds(&self, nodes: u32) -> u32 {
-        (20_000_000 / nodes).clamp(200, nodes.min(4_000))
-    }
+/// Decisions that are timed.
+pub fn rounds(nodes: u32) -> u32 {
+    (20_000_000 / nodes).clamp(200, nodes.min(4_000))
+}
 
+impl Shape {
     /// Pods that are placed on a small cluster.
     pub fn places(&self, nodes: u32) -> u32 {
         let tried = WARM_UP.min(nodes / 2) + 1;

@@ -333,7 +333,8 @@ impl Measure {
             if let Some(selector) = selector {
                 self.selector(selector);
             }
-            self.term_words += Saturating(blocks(own.0)) + Saturating(blocks(own.0 + 1));
+            self.term_words +=
+                Saturating(blocks(own.0)) + Saturating(blocks((own + Saturating(1)).0));
             words += own;
         }
         if let Some(affinity) = &spec.affinity {

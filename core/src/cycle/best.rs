@@ -165,7 +165,7 @@ impl Scratch {
             totals
         };
         let found = self.found.words();
-        let (first, later) = (start as usize / LANES, u64::MAX << (start % LANES as u32));
+        let (first, later) = (start as usize / 64, u64::MAX << (start % 64));
         let rest = (first.saturating_add(1)..found.len()).chain(0..first.min(found.len()));
         let whole = rest.map(|block| (block, u64::MAX));
         let mut best = (-1, 0, 0);

@@ -161,10 +161,16 @@ pub fn add_scores(totals: &mut [i16; LANES], scores: &[u8; LANES], weight: i16) 
     }
 }
 
+/// The bits of 16 lanes after another.
+#[inline]
+fn word_quarters(word: u64) -> [u16; 4] {
+    [0, 16, 32, 48].map(|first| (word >> first) as u16)
+}
+
 /// Makes totals -1 in lanes whose bit in `word` is not set.
 pub fn mask(totals: &mut [i16; LANES], word: u64) {
-    for (part, totals) in totals.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-        let bits = (word >> (16 * part)) as u16;
+    let quarters = word_quarters(word);
+    for (totals, bits) in totals.as_chunks_mut::<16>().0.iter_mut().zip(quarters) {
         for (at, total) in totals.iter_mut().enumerate() {
             *total |= if bits & 1 << at == 0 { -1 } else { 0 };
         }
@@ -174,8 +180,8 @@ pub fn mask(totals: &mut [i16; LANES], word: u64) {
 /// Sum of the counts in lanes whose bit in `word` is set.
 pub fn masked_sum(word: u64, counts: &[u16; LANES]) -> u32 {
     let mut sum = 0_u32;
-    for (part, counts) in counts.as_chunks::<16>().0.iter().enumerate() {
-        let bits = (word >> (16 * part)) as u16;
+    let quarters = word_quarters(word);
+    for (counts, bits) in counts.as_chunks::<16>().0.iter().zip(quarters) {
         let mut sums = [0_u32; 16];
         for (at, count) in counts.iter().enumerate() {
             let on = if bits & 1 << at == 0 { 0 } else { u16::MAX };

@@ -54,7 +54,7 @@ pub(crate) struct Peaks {
 impl Peaks {
     pub(super) fn new(capacities: &Capacities, rows: usize) -> Self {
         let slots = capacities.live_classes as usize;
-        let blocks = rows / LANES;
+        let blocks = rows / 64;
         let leaves = blocks.next_power_of_two();
         Self {
             blocks,
@@ -67,7 +67,7 @@ impl Peaks {
 
     pub(super) const fn bytes(capacities: &Capacities, rows: u64) -> u64 {
         let slots = capacities.live_classes as u64;
-        let blocks = rows / LANES as u64;
+        let blocks = rows / 64;
         sum(&[
             bytes_of::<[i16; 2]>(slots.saturating_mul(blocks.next_power_of_two())),
             bytes_of::<u64>(slots.saturating_mul(blocks)),
@@ -114,7 +114,7 @@ impl Peaks {
 
     /// Judges all blocks anew.
     pub(super) fn rebuild(&mut self, attempt: Attempt<'_>, recipe: Recipe<'_>, rows: Rows<'_>) {
-        let used = attempt.cluster.nodes.len().div_ceil(LANES);
+        let used = attempt.cluster.nodes.len().div_ceil(64);
         let size = self.leaves.saturating_mul(2);
         self.trees.column_mut(size, attempt.slot).fill(NO_NODE);
         self.passing.column_mut(self.blocks, attempt.slot).fill(0);
@@ -179,7 +179,7 @@ impl Peaks {
             let lane = lanes.trailing_zeros();
             (lane < 64).then(|| (block.saturating_mul(LANES) as u32).saturating_add(lane))
         };
-        let (block, lane) = (start as usize / LANES, start % LANES as u32);
+        let (block, lane) = (start as usize / 64, start % 64);
         let from_lane = u64::MAX << lane;
         let holds = |block: usize| tree.get(self.leaves.saturating_add(block)) == Some(&best);
         let begin = holds(block).then(|| in_block(block, from_lane)).flatten();
