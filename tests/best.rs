@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 const NODES: u64 = 150;
 const PODS: u64 = 400;
 
-/// What a pod asks beside room, and the share of choices, in percent, that are made without a list.
-const KINDS: [(&str, fn() -> Value); 7] = [
+/// Label of a pod, and what it asks beside room.
+type Kind = (&'static str, fn() -> Value);
+
+const KINDS: [Kind; 7] = [
     ("plain", || json!({})),
     ("zone", || {
         let zones = json!([{"matchExpressions": [
