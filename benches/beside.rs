@@ -139,7 +139,9 @@ impl Asked {
 
 /// All runs of a workload, and the judgement on Berth's placements.
 fn measure(workloads: &Workloads, workload: &Workload, program: &Path, asked: &Asked) -> Row {
-    let script = Path::new(FOLDER).join("beside.script.jsonl");
+    // Other runs have theirs.
+    let folder = tempfile::tempdir_in(FOLDER).expect("a folder");
+    let script = folder.path().join("script.jsonl");
     let file = File::create(&script).expect("the script's file");
     let mut file = BufWriter::new(file);
     workload
@@ -162,7 +164,7 @@ fn measure(workloads: &Workloads, workload: &Workload, program: &Path, asked: &A
         }
     }
     let checks = [Fidelity::Best, Fidelity::Exact].map(|fidelity| {
-        let answers = Path::new(FOLDER).join("beside.answers.jsonl");
+        let answers = folder.path().join("answers.jsonl");
         let figures = berth_run(&script, fidelity, asked.berth_seconds, Some(&answers));
         if rounds == 0 {
             runs.berth(fidelity, figures);
