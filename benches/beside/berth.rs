@@ -161,9 +161,10 @@ impl<'a> Course<'a> {
         Some(decision)
     }
 
-    /// Deletes the victims of an attempt, as the API server would.
+    /// Deletes the victims of an attempt, as the API server would, and puts the pod in their place, as
+    /// its next attempt would: the first attempts are what counts, and a backoff lies between.
     pub fn evict(&mut self, decision: &Decision) {
-        let PostFilter::Placed { .. } = decision.post_filter else {
+        let PostFilter::Placed { node, .. } = decision.post_filter else {
             return;
         };
         self.victims.clear();
@@ -179,6 +180,9 @@ impl<'a> Course<'a> {
             let applied = self.scheduler.apply(Change::Deleted, pod);
             applied.unwrap_or_else(|error| panic!("{error}"));
         }
+        let assumed = self.scheduler.assume(decision.pod, node);
+        assert_eq!(assumed, Ok(true), "the pod waits for its node");
+        self.scheduler.seen_bound(decision.pod);
     }
 
     /// What an attempt came to, for who judges it.

@@ -52,8 +52,8 @@ struct Compared<'a> {
     profile: berth_core::profile::Profile,
     pods: BTreeMap<(String, String), &'a Pod>,
     fidelity: Fidelity,
-    /// Nominations, which the twin does not know, count from here on.
-    nominated: bool,
+    /// There were victims.
+    preempted: bool,
     /// Decisions that were.
     count: usize,
 }
@@ -73,7 +73,7 @@ impl<'a> Compared<'a> {
             profile: profiles.into_iter().next().expect("a profile"),
             pods: BTreeMap::new(),
             fidelity,
-            nominated: false,
+            preempted: false,
             count: 0,
         };
         let mut attempts = 0;
@@ -89,7 +89,7 @@ impl<'a> Compared<'a> {
             }
         }
         assert!(attempts > 0, "{}: no attempt", workload.name);
-        assert_eq!(own.nominated, workload.preempts, "{}", workload.name);
+        assert_eq!(own.preempted, workload.preempts, "{}", workload.name);
         own.count
     }
 
@@ -112,15 +112,13 @@ impl<'a> Compared<'a> {
         let (namespace, name) = self.course.scheduler.pod_name(decision.pod);
         let key = (namespace.to_owned(), name.to_owned());
         let pod = self.pods[&key];
-        if !self.nominated {
-            self.compare(&decision, pod, workload);
-            self.count += 1;
-        }
+        self.compare(&decision, pod, workload);
+        self.count += 1;
         if let Outcome::Scheduled(node) = decision.outcome {
             self.twin.assume(pod, self.course.scheduler.node(node).name);
         }
         if let PostFilter::Placed { node, victims } = decision.post_filter {
-            self.nominated = true;
+            self.preempted = true;
             let scheduler = &self.course.scheduler;
             assert!(victims > 0 && scheduler.victims().len() == victims as usize);
             for victim in scheduler.victims() {
@@ -130,6 +128,7 @@ impl<'a> Compared<'a> {
                 let (namespace, name) = scheduler.pod_name(victim.pod);
                 self.twin.remove_pod(namespace, name);
             }
+            self.twin.assume(pod, scheduler.node(node).name);
         }
         self.course.evict(&decision);
         true

@@ -13,12 +13,10 @@ import (
 	"unsafe"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
 // scriptAnswer is what another scheduler says of an attempt.
@@ -106,7 +104,7 @@ func check(ctx context.Context, cfg *config.KubeSchedulerConfiguration, head *sc
 				each := spent.Seconds() / judgedFirst
 				j.Every = max(1, int(each*float64(total)/own.seconds)+1)
 			}
-			if err := j.accept(ctx, &answer); err != nil {
+			if err := j.accept(&answer); err != nil {
 				return err
 			}
 		}
@@ -148,7 +146,7 @@ func (j *judge) change(ctx context.Context, line *scriptLine) error {
 }
 
 // accept lets the pod be where the answer says.
-func (j *judge) accept(ctx context.Context, answer *scriptAnswer) error {
+func (j *judge) accept(answer *scriptAnswer) error {
 	pod := j.pods[answer.Pod]
 	if pod == nil {
 		return fmt.Errorf("pod %s is not there", answer.Pod)
@@ -156,33 +154,11 @@ func (j *judge) accept(ctx context.Context, answer *scriptAnswer) error {
 	if nodes := j.Cache.NodeCount(); nodes > 0 {
 		j.start = (j.start + answer.Evaluated) % nodes
 	}
-	j.SchedulingQueue.Delete(j.logger, pod)
-	if answer.Node != "" {
-		pod = pod.DeepCopy()
-		pod.Spec.NodeName = answer.Node
-		j.pods[answer.Pod] = pod
-		return j.Cache.AddPod(j.logger, pod)
-	}
-	if answer.Nominated == "" {
-		return nil
-	}
-	// Upstream counts a nominated pod only while it waits.
-	info, err := j.pop(ctx, pod)
-	if err != nil {
-		return err
-	}
-	info.UnschedulablePlugins = sets.New(names.NodeResourcesFit)
-	err = j.SchedulingQueue.AddUnschedulablePodIfNotPresent(j.logger, info, j.SchedulingQueue.SchedulingCycle())
-	if err != nil {
-		return err
-	}
-	j.SchedulingQueue.AddNominatedPod(j.logger, info.PodInfo, &fwk.NominatingInfo{
-		NominatedNodeName: answer.Nominated, NominatingMode: fwk.ModeOverride,
-	})
-	for _, victim := range answer.Victims {
-		if err := j.remove(victim); err != nil {
-			return err
-		}
+	switch {
+	case answer.Node != "":
+		return j.replace(nil, pod, answer.Node)
+	case answer.Nominated != "":
+		return j.replace(answer.Victims, pod, answer.Nominated)
 	}
 	return nil
 }

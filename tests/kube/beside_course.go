@@ -113,7 +113,7 @@ func (c *course) timedTurn(ctx context.Context, m *meter) error {
 		}
 	}
 	if told.nominated != "" {
-		took, err := c.evict(ctx, told.pod)
+		took, err := c.evict(ctx, told.pod, told.nominated)
 		if err != nil {
 			return err
 		}
@@ -197,10 +197,10 @@ func (c *course) fail(ctx context.Context, profile framework.Framework, state fw
 	return told, err
 }
 
-// evict waits until the scheduler has deleted its victims, which it does in the background, and takes them
-// out. Waiting pods do not hear of it: those whose backoff has ended by the clock would be tried again in
-// between, and the first attempts are what counts. Returns how long it took to take them out.
-func (c *course) evict(ctx context.Context, preemptor *v1.Pod) (time.Duration, error) {
+// evict waits until the scheduler has deleted its victims, which it does in the background, and puts the
+// pod in their place, as its next attempt would: the first attempts are what counts, and a backoff by the
+// clock lies between. Returns how long that took without the wait.
+func (c *course) evict(ctx context.Context, preemptor *v1.Pod, node string) (time.Duration, error) {
 	for c.preemption != nil && !c.preemption.PreEnqueue(ctx, preemptor).IsSuccess() {
 		time.Sleep(10 * time.Microsecond)
 	}
@@ -211,12 +211,24 @@ func (c *course) evict(ctx context.Context, preemptor *v1.Pod) (time.Duration, e
 	c.deaf = true
 	defer func() { c.deaf = false }()
 	begin := time.Now()
-	for _, victim := range victims {
-		if err := c.remove(victim); err != nil {
-			return 0, err
-		}
+	if err := c.replace(victims, preemptor, node); err != nil {
+		return 0, err
 	}
 	return time.Since(begin), nil
+}
+
+// replace takes pods out and binds another one that waits.
+func (c *course) replace(victims []string, pod *v1.Pod, node string) error {
+	for _, victim := range victims {
+		if err := c.remove(victim); err != nil {
+			return err
+		}
+	}
+	c.SchedulingQueue.Delete(c.logger, pod)
+	bound := pod.DeepCopy()
+	bound.Spec.NodeName = node
+	c.pods[pod.Namespace+"/"+pod.Name] = bound
+	return c.Cache.AddPod(c.logger, bound)
 }
 
 // remove takes a pod out, on a node or not.
