@@ -12,7 +12,7 @@ for line in sys.stdin:
         print(line["executable"])')
 count() {
     valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect='*counted*' \
-        "$program" "$1" 2>&1 | sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
+        "$program" "$1" 2>&1 | sed -n 's/.*Collected : \([0-9]*\).*/\1/p; /panicked/,$p'
 }
 if [ "${1-}" = --bless ]; then
     for path in $("$program" --list); do

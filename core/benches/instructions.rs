@@ -9,7 +9,7 @@
 mod shape;
 
 use berth_core::object::Object;
-use berth_core::{Change, Options};
+use berth_core::{Change, NodeSearch, Options};
 use shape::{Cluster, SHAPES, Shape, best};
 
 /// Nodes of every cluster, and decisions that count.
@@ -66,7 +66,11 @@ fn walk((name, of, walk): &Path) {
         .expect("a shape of this name");
     let options = match walk {
         Walk::Best => best(),
-        Walk::Exact | Walk::Evaluate | Walk::Apply => Options {
+        Walk::Evaluate => Options {
+            node_search: Some(NodeSearch::All),
+            ..Options::default()
+        },
+        Walk::Exact | Walk::Apply => Options {
             preemption: Some(false),
             ..Options::default()
         },
