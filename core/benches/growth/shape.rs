@@ -108,10 +108,18 @@ pub fn rounds(nodes: u32) -> u32 {
 }
 
 impl Shape {
+    /// Decisions before those that count.
+    fn warm_up(&self, nodes: u32) -> u32 {
+        WARM_UP.max(self.classes * 2).min(nodes / 2)
+    }
+
     /// Pods that are placed on a small cluster.
     pub fn places(&self, nodes: u32) -> u32 {
-        let tried = WARM_UP.min(nodes / 2) + 1;
-        if self.fails { 0 } else { tried }
+        if self.fails {
+            0
+        } else {
+            self.warm_up(nodes) + 1
+        }
     }
 
     /// A pod, on a node or waiting.
@@ -166,7 +174,7 @@ pub struct Cluster {
 impl Cluster {
     /// A cluster whose queue has pods for so many decisions after the warm-up, with room for as many more.
     pub fn new(shape: &'static Shape, nodes: u32, rounds: u32, options: Options) -> Self {
-        let warm_up = WARM_UP.max(shape.classes * 2).min(nodes / 2);
+        let warm_up = shape.warm_up(nodes);
         let pods = warm_up + rounds;
         let capacities = Capacities {
             classes: 512,
