@@ -28,6 +28,16 @@ impl Scratch {
         }
     }
 
+    /// Takes the raw scores of the found rows from a column of all rows.
+    pub(crate) fn copy_raw(&mut self, column: &[u32]) {
+        let column = column.as_chunks::<64>().0;
+        self.fill_raw(|block, _, raw| {
+            for (raw, own) in raw.iter_mut().zip(column.get(block).into_iter().flatten()) {
+                *raw = i64::from(*own);
+            }
+        });
+    }
+
     /// The lowest and the highest raw score of the found rows that are not below 0 where `skips`.
     pub(crate) fn extremes(&self, skips: bool) -> Option<(i64, i64)> {
         let floor = if skips { 0 } else { i64::MIN };

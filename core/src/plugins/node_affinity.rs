@@ -87,14 +87,6 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Result<Colum
     }
     pre_score(attempt)?;
     let preferred = attempt.cluster.live.preferred(attempt.slot);
-    let preferred = preferred.as_chunks::<64>().0;
-    scratch.fill_raw(|block, _, raw| {
-        for (raw, weight) in raw
-            .iter_mut()
-            .zip(preferred.get(block).into_iter().flatten())
-        {
-            *raw = i64::from(*weight);
-        }
-    });
+    scratch.copy_raw(preferred);
     Ok(scratch.normalize(Plugin::NodeAffinity, false))
 }

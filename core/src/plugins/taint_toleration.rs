@@ -36,11 +36,6 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
         return Column::Constant(100);
     }
     let counts = attempt.cluster.live.taint_counts(attempt.slot);
-    let counts = counts.as_chunks::<64>().0;
-    scratch.fill_raw(|block, _, raw| {
-        for (raw, count) in raw.iter_mut().zip(counts.get(block).into_iter().flatten()) {
-            *raw = i64::from(*count);
-        }
-    });
+    scratch.copy_raw(counts);
     scratch.normalize(Plugin::TaintToleration, true)
 }

@@ -291,11 +291,6 @@ impl Cluster {
         rest
     }
 
-    /// Names of the nodes in the search order of the last attempt.
-    pub fn search_names(&self) -> &[String] {
-        &self.order
-    }
-
     /// Indices into `nodes` in search order.
     pub(crate) fn search_order(&self) -> Vec<usize> {
         self.order
