@@ -131,7 +131,11 @@ impl Simulation {
                 .server
                 .node(&node)
                 .map(|node| node.metadata.labels.clone());
-            let fails = self.strikes(random, Fault::ProvisioningFailed);
+            // Rare as it is that a claim waits for its volume, every other one fails.
+            let fails = random.one_in(2) && self.may(Fault::ProvisioningFailed);
+            if fails {
+                self.counts.count(Fault::ProvisioningFailed);
+            }
             let Some(labels) = there.filter(|_| makes && !fails) else {
                 claim.metadata.annotations.remove(SELECTED_NODE);
                 self.server
