@@ -8,13 +8,16 @@ pub(crate) mod extender;
 pub(crate) mod external;
 mod found;
 mod nominated;
+mod nominees;
 pub(crate) mod plan;
+pub(crate) mod room;
 pub(crate) mod scratch;
 mod search;
 mod select;
 pub(crate) mod volumes;
 
 pub(crate) use nominated::{Probe, Verdict, count, lacks};
+pub(crate) use nominees::Nominees;
 pub(crate) use scratch::{Column, Lacks, PreFilterRefusal, Refusal, Scratch};
 pub(crate) use select::{SplitMix, select};
 pub(crate) use volumes::{Candidate, Chosen, Delayed, Fault, Prepared, Unique, VolumeScratch};

@@ -1,6 +1,7 @@
 //! What one attempt at a pod came to, and upstream's words for it.
 
 mod diagnosis;
+mod message;
 mod preemption;
 mod record;
 

@@ -17,9 +17,11 @@ pub use candidates::Candidates;
 pub(crate) use dry_run::Run;
 
 use crate::capacity::{bytes_of, sum};
-use crate::cycle::{Lacks, Refusal, Scratch};
+use crate::cycle::room::ByRoom;
+use crate::cycle::{Lacks, Nominees, Refusal, Scratch};
 use crate::fixed_vec::FixedVec;
 use crate::id::{NodeId, PodId};
+use crate::node_set::NodeSet;
 use alloc::vec::Vec;
 
 /// How a victim goes.
@@ -54,8 +56,13 @@ pub(crate) enum Dry {
 pub(crate) struct Preemption {
     /// For asking nodes one by one.
     pub(crate) scratch: Scratch,
-    /// Rows that preemption may help.
+    /// Rows that preemption may help, and these in the order in which they are tried.
+    pub(crate) potential: NodeSet,
     pub(crate) rows: FixedVec<u32>,
+    /// Pods that are nominated, by row.
+    pub(crate) nominees: Nominees,
+    /// Where room alone decides on the pod in question.
+    pub(crate) by_room: ByRoom,
     /// Rows that it does not.
     pub(crate) dry: FixedVec<(u32, Dry)>,
     /// Pods of lower priority on the row in question.
@@ -81,7 +88,10 @@ impl Preemption {
         let list = || FixedVec::with_capacity(pods as usize);
         Self {
             scratch,
+            potential: NodeSet::new(rows),
             rows: FixedVec::with_capacity(rows),
+            nominees: Nominees::new(rows, pods),
+            by_room: ByRoom::default(),
             dry: FixedVec::with_capacity(rows),
             lower: list(),
             ordered: list(),
@@ -97,6 +107,8 @@ impl Preemption {
     /// Bytes of it, the scratch not included.
     pub(crate) const fn bytes(rows: u64, pods: u64, objects: u64) -> u64 {
         sum(&[
+            bytes_of::<u64>(rows / 64),
+            Nominees::bytes(rows, pods),
             bytes_of::<u32>(rows),
             bytes_of::<(u32, Dry)>(rows),
             // Lower, ordered, current, best, displaced.

@@ -87,7 +87,7 @@ pub(crate) fn recipe(attempt: Attempt<'_>) -> Option<Recipe<'_>> {
 }
 
 /// Whether what the filters say of a row follows from the row alone.
-fn is_filtered_by_row(attempt: Attempt<'_>) -> bool {
+pub(crate) fn is_filtered_by_row(attempt: Attempt<'_>) -> bool {
     let is_empty = |section| attempt.class.section(section).is_empty();
     attempt.live().has_no_terms() && is_empty(Section::Ports) && is_empty(Section::Volumes)
 }
@@ -101,7 +101,7 @@ fn is_scored_by_room(attempt: Attempt<'_>) -> bool {
 }
 
 /// Whether no pod that is there has terms about the class.
-fn is_left_alone(attempt: Attempt<'_>) -> bool {
+pub(crate) fn is_left_alone(attempt: Attempt<'_>) -> bool {
     let cluster = attempt.cluster;
     let mut felt = cluster.live.felt(attempt.slot);
     felt.all(|term| cluster.terms.counts.is_empty(term.0))

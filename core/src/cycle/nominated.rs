@@ -5,7 +5,7 @@
 //! They are counted for the question and taken away after it, which costs what a placement does.
 
 use super::plan::Plan;
-use super::{Attempt, Lacks, Refusal, Scratch, filter};
+use super::{Attempt, Lacks, Nominees, Refusal, Scratch, filter, room};
 use crate::cluster::Cluster;
 use crate::decision::AttemptError;
 use crate::id::PodId;
@@ -22,6 +22,7 @@ pub(crate) struct Probe<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) queue: &'a Queue,
     pub(crate) scratch: &'a mut Scratch,
+    pub(crate) nominees: &'a Nominees,
     pub(crate) pod: PodId,
     /// The class' live slot.
     pub(crate) slot: usize,
@@ -54,20 +55,9 @@ impl Probe<'_> {
 
     /// Asks about one row with its nominated pods; `None` where it has none that count.
     pub(crate) fn with_nominated(&mut self, row: u32) -> Result<Option<Verdict>, AttemptError> {
-        if !self.queue.has_nominated() {
-            return Ok(None);
-        }
-        // The queue is read through its own reference, so that the cluster can be changed.
-        let queue = self.queue;
-        let Some(name) = self.cluster.nodes.get(row as usize).map(|node| node.name) else {
-            return Ok(None);
-        };
-        let (own, priority) = (self.pod, queue.item(self.pod).priority);
-        let counts = |pod: &PodId| *pod != own && queue.item(*pod).priority >= priority;
-        let there = || {
-            let named = queue.nominated().filter(move |(_, node)| *node == name);
-            named.map(|(pod, _)| pod).filter(counts)
-        };
+        // Both are read through their own references, so that the cluster can be changed.
+        let (nominees, queue, own) = (self.nominees, self.queue, self.pod);
+        let there = || room::counted(nominees, queue, row, own);
         let mut counted = 0_usize;
         let mut full = None;
         for pod in there() {

@@ -87,7 +87,7 @@ impl PreFilterRefusal {
 
 /// Reasons of NodeResourcesFit at one time, a bit a place; the last bit stands for all further ones.
 /// Of a volume plugin: which of its reasons.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Lacks {
     pub(crate) bits: u64,
     pub(crate) unresolvable: bool,

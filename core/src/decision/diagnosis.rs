@@ -1,19 +1,17 @@
-//! The record of an attempt: per-node reasons, scores, and upstream's message text.
+//! The record of an attempt: per-node reasons and scores.
 //!
 //! Mirrors `FitError` and `Diagnosis` of `pkg/scheduler/framework/types.go`. Nothing here changes
 //! the scheduler; records allocate, and are made only when they are asked for.
 
+use super::message::{self, fit_places, fit_texts, narrowed_reason};
 use super::{
     AttemptError, Decision, DecisionRecord, Detail, ExtenderTexts, NodeScore, Outcome, PodResult,
 };
-use crate::cycle::{Attempt, Fault, Lacks, PreFilterRefusal, Refusal, VolumeScratch};
+use crate::cycle::{Attempt, Refusal, VolumeScratch};
 use crate::id::NodeId;
-use crate::intern::{Word, word_text};
 use crate::node_set::rows;
-use crate::plugins::node_resources_fit::{self, MAIN_PLACE, PODS_PLACE, SCALAR_PLACE};
-use crate::plugins::{self, Plugin, node_volume_limits};
+use crate::plugins::{self, Plugin, node_resources_fit, node_volume_limits};
 use crate::scheduler::Scheduler;
-use crate::table::Count;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -172,13 +170,16 @@ pub(crate) fn record(
     if decision.outcome != Outcome::Unschedulable && detail == Detail::None {
         return record;
     }
-    let refused = Refusals::of(scheduler, attempt, texts);
     if decision.outcome == Outcome::Unschedulable {
-        record.message = Some(message(scheduler, attempt, &refused));
+        record.message = Some(message::of(scheduler, attempt, texts));
         super::preemption::add(scheduler, decision, attempt, texts, &mut record);
     }
     if detail >= Detail::Reasons {
-        set_refusals(scheduler, &refused, &mut record);
+        set_refusals(
+            scheduler,
+            &Refusals::of(scheduler, attempt, texts),
+            &mut record,
+        );
     }
     if detail >= Detail::Full && decision.feasible > 1 {
         set_scores(scheduler, attempt, &mut record);
@@ -259,9 +260,7 @@ impl<'a> Refusals<'a> {
                 *reasons
             } else {
                 let reasons = self.reasons.len();
-                let mut texts = Vec::new();
-                fit_texts(attempt, &places, &mut texts);
-                self.reasons.push(texts);
+                self.reasons.push(fit_texts(attempt, &places));
                 known.insert(places.clone(), reasons);
                 reasons
             };
@@ -293,24 +292,6 @@ impl<'a> Refusals<'a> {
             });
         }
     }
-
-    /// How many nodes each reason holds for.
-    fn counts(&self) -> BTreeMap<&str, u32> {
-        let mut nodes: Vec<u32> = self.reasons.iter().map(|_| 0).collect();
-        for refused in &self.nodes {
-            if let Some(count) = nodes.get_mut(refused.reasons) {
-                count.count_up();
-            }
-        }
-        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-        for (reasons, nodes) in self.reasons.iter().zip(nodes) {
-            for reason in reasons.iter().filter(|_| nodes > 0) {
-                let count = counts.entry(reason).or_default();
-                *count = count.saturating_add(nodes);
-            }
-        }
-        counts
-    }
 }
 
 /// The texts of a volume plugin's reasons for a row.
@@ -330,132 +311,6 @@ pub(super) fn volume_reasons(
             .collect(),
         _ => text(refusal.text()),
     }
-}
-
-/// The text of a PreFilter plugin that refuses every node.
-fn pre_filter_text(attempt: Attempt<'_>, refusal: PreFilterRefusal) -> String {
-    let texts = &attempt.cluster.texts;
-    let text = |word: Word| word_text(word).map_or("", |text| texts.text(text));
-    let PreFilterRefusal::Volumes(_, fault) = refusal else {
-        return plugins::node_affinity::REASON_CONFLICT.to_string();
-    };
-    match fault {
-        Fault::NoClaim(name) => format!("persistentvolumeclaim {:?} not found", text(name)),
-        Fault::Waits(name) => format!(
-            "waiting for ephemeral volume controller to create the persistentvolumeclaim {:?}",
-            text(name)
-        ),
-        Fault::Lost(name, volume) => format!(
-            "persistentvolumeclaim {:?} bound to non-existent persistentvolume {:?}",
-            text(name),
-            text(volume)
-        ),
-        Fault::Deleting(name) => {
-            format!("persistentvolumeclaim {:?} is being deleted", text(name))
-        }
-        Fault::Foreign(namespace, name) => {
-            let (pod_namespace, pod) = (text(attempt.pod.namespace), text(attempt.pod.name));
-            format!(
-                "PVC {}/{} was not created for pod {pod_namespace}/{pod} (pod is not owner)",
-                text(namespace),
-                text(name)
-            )
-        }
-        Fault::Unbound => "pod has unbound immediate PersistentVolumeClaims".to_string(),
-        Fault::NoVolume(name) => format!("persistentvolume {:?} not found", text(name)),
-        Fault::NoClass(name) => {
-            format!("storageclass.storage.k8s.io {:?} not found", text(name))
-        }
-        Fault::NoClassName => {
-            "PersistentVolumeClaim had no pv name and storageClass name".to_string()
-        }
-        Fault::NoMode(name) => {
-            format!(
-                "VolumeBindingMode not set for StorageClass {:?}",
-                text(name)
-            )
-        }
-        Fault::NoVolumeName => "PersistentVolume had no name".to_string(),
-    }
-}
-
-/// The texts of NodeResourcesFit's reasons as they were noted.
-pub(super) fn fit_reasons(attempt: Attempt<'_>, lacks: Lacks, reasons: &mut Vec<String>) {
-    let mut places = Vec::new();
-    fit_places(attempt, lacks, &mut places);
-    fit_texts(attempt, &places, reasons);
-}
-
-/// The places of the reasons as they were noted, ascending.
-fn fit_places(attempt: Attempt<'_>, lacks: Lacks, places: &mut Vec<usize>) {
-    places.extend((0..Lacks::LAST).filter(|place| lacks.bits >> place & 1 != 0));
-    if lacks.bits >> Lacks::LAST != 0 {
-        let scalars = (SCALAR_PLACE..).zip(attempt.class.scalars());
-        let further = scalars.map(|(place, _)| place);
-        places.extend(further.filter(|place| *place >= Lacks::LAST));
-    }
-}
-
-/// The texts of the reasons with these places, ascending; other resources by name.
-fn fit_texts(attempt: Attempt<'_>, places: &[usize], reasons: &mut Vec<String>) {
-    let cluster = attempt.cluster;
-    let mut places = places.iter().copied().peekable();
-    let mut has = |place| places.next_if_eq(&place).is_some();
-    if has(PODS_PLACE) {
-        reasons.push(node_resources_fit::TOO_MANY_PODS.to_string());
-    }
-    for (place, name) in (MAIN_PLACE..).zip(["cpu", "memory", "ephemeral-storage"]) {
-        if has(place) {
-            reasons.push(format!("Insufficient {name}"));
-        }
-    }
-    let mut scalars = Vec::new();
-    for (place, scalar) in (SCALAR_PLACE..).zip(attempt.class.scalars()) {
-        if has(place) {
-            let name = cluster.texts.text(cluster.resources.name(scalar.resource));
-            scalars.push(format!("Insufficient {name}"));
-        }
-    }
-    scalars.sort_unstable();
-    reasons.append(&mut scalars);
-}
-
-/// The text of `FitError`, up to where preemption appends its own.
-fn message(scheduler: &Scheduler, attempt: Attempt<'_>, refused: &Refusals<'_>) -> String {
-    let nodes = scheduler.cluster.node_count;
-    let start = format!("0/{nodes} nodes are available:");
-    if let Some(refusal) = scheduler.scratch.pre_filter_refusal {
-        return format!("{start} {}.", pre_filter_text(attempt, refusal));
-    }
-    let mut counts = refused.counts();
-    let outside = nodes.saturating_sub(refused.nodes.len() as u32);
-    let narrowed = narrowed_reason();
-    if scheduler.scratch.narrowed && outside > 0 {
-        counts.insert(&narrowed, outside);
-    }
-    histogram(start, &counts)
-}
-
-/// Appends each reason with its count, sorted by the words that this makes.
-pub(super) fn histogram(start: String, counts: &BTreeMap<&str, u32>) -> String {
-    let mut parts: Vec<String> = counts
-        .iter()
-        .map(|(reason, count)| format!("{count} {reason}"))
-        .collect();
-    parts.sort_unstable();
-    if parts.is_empty() {
-        start
-    } else {
-        format!("{start} {}.", parts.join(", "))
-    }
-}
-
-/// Why nodes outside the narrowed set were not looked at; only NodeAffinity narrows.
-fn narrowed_reason() -> String {
-    format!(
-        "node(s) didn't satisfy plugin(s) [{}]",
-        Plugin::NodeAffinity.name()
-    )
 }
 
 fn set_refusals(scheduler: &Scheduler, refused: &Refusals<'_>, record: &mut DecisionRecord) {

@@ -2,9 +2,10 @@
 //!
 //! Mirrors the texts of `framework/preemption/preemption.go`.
 
-use super::diagnosis::{fit_reasons, histogram, volume_reasons};
+use super::diagnosis::volume_reasons;
+use super::message::{Histogram, fit_places, fit_texts};
 use super::{Decision, DecisionRecord, ExtenderTexts, Nomination, PostFilter};
-use crate::cycle::{Attempt, Refusal};
+use crate::cycle::{Attempt, Lacks, Refusal};
 use crate::id::{NodeId, PodId};
 use crate::preemption::Dry;
 use crate::scheduler::Scheduler;
@@ -70,32 +71,31 @@ pub(super) fn add(
 fn no_candidate(scheduler: &Scheduler, attempt: Attempt<'_>) -> String {
     let nodes = scheduler.cluster.node_count;
     let dry = &scheduler.preemption.dry;
-    let mut texts: Vec<String> = Vec::new();
+    let mut counts = Histogram::default();
+    // Of resources too, reasons are few, however many the nodes are.
+    let mut short: BTreeMap<Lacks, u32> = BTreeMap::new();
     for (row, verdict) in dry {
         match verdict {
-            Dry::NoVictims => texts.push(NO_VICTIMS.to_string()),
-            Dry::Refused(Refusal::Fit, lacks) => fit_reasons(attempt, *lacks, &mut texts),
+            Dry::NoVictims => counts.add(NO_VICTIMS, 1),
+            Dry::Refused(Refusal::Fit, lacks) => short.entry(*lacks).or_default().count_up(),
             Dry::Refused(refusal, details) if refusal.is_of_volumes() => {
                 let scratch = &scheduler.preemption.scratch.volumes;
-                texts.extend(volume_reasons(
-                    attempt,
-                    scratch,
-                    *refusal,
-                    *row,
-                    details.bits as u8,
-                ));
+                let code = details.bits as u8;
+                for reason in volume_reasons(attempt, scratch, *refusal, *row, code) {
+                    counts.add(reason, 1);
+                }
             }
-            Dry::Refused(refusal, _) => texts.push(refusal.text().to_string()),
+            Dry::Refused(refusal, _) => counts.add(refusal.text(), 1),
         }
     }
-    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-    for text in &texts {
-        counts.entry(text).or_default().count_up();
+    let mut places = Vec::new();
+    for (lacks, nodes) in short {
+        places.clear();
+        fit_places(attempt, lacks, &mut places);
+        for reason in fit_texts(attempt, &places) {
+            counts.add(reason, nodes);
+        }
     }
-    let untried = nodes.saturating_sub(dry.len() as u32);
-    if untried > 0 {
-        let count = counts.entry(NOT_HELPFUL).or_default();
-        *count = count.saturating_add(untried);
-    }
-    histogram(format!("0/{nodes} nodes are available:"), &counts)
+    counts.add(NOT_HELPFUL, nodes.saturating_sub(dry.len() as u32));
+    counts.text(format!("0/{nodes} nodes are available:"))
 }

@@ -30,6 +30,26 @@ pub fn exceeding(block: &NodeBlock, request: &Request) -> u64 {
     pack(&over)
 }
 
+/// Lanes in which one of cpu and memory does not fit, and of these those in which it never will. Twin:
+/// [`super::naive::exceeds`].
+pub fn lacking(block: &NodeBlock, request: &Request, resource: usize) -> [u64; 2] {
+    let resource = resource % 2;
+    if request.spec[resource] == 0 {
+        return [0; 2];
+    }
+    let asked = request.spec[resource] as f64;
+    let (mut now, mut ever) = ([0u8; LANES], [0u8; LANES]);
+    let (allocatable, requested) = (
+        &block.fast.allocatable[resource],
+        &block.fast.requested[resource],
+    );
+    for lane in 0..LANES {
+        now[lane] = u8::from(requested[lane] + asked > allocatable[lane]);
+        ever[lane] = u8::from(asked > allocatable[lane]);
+    }
+    [pack(&now), pack(&ever)]
+}
+
 /// [`exceeding`] of one lane.
 pub fn exceeds(block: &NodeBlock, request: &Request, lane: usize) -> bool {
     let lane = lane % LANES;

@@ -21,6 +21,8 @@ pub const TOO_MANY_PODS: &str = "Too many pods";
 pub(crate) const PODS_PLACE: usize = 0;
 pub(crate) const MAIN_PLACE: usize = 1;
 pub(crate) const SCALAR_PLACE: usize = 4;
+/// The first place behind cpu and memory, which the kernel judges.
+const OTHER_PLACE: usize = MAIN_PLACE + EPHEMERAL;
 
 /// Marks in `short` the rows on which the class does not fit.
 pub(crate) fn filter_all(attempt: Attempt<'_>, short: &mut [u64]) {
@@ -98,6 +100,46 @@ pub(crate) fn lacks(attempt: Attempt<'_>, row: usize, mut give: impl FnMut(usize
             let allocatable = attempt.cluster.resources.allocatable(scalar.resource, row);
             give(place, naive::exceeds(scalar.spec, allocatable, 0));
         }
+    }
+}
+
+/// [`lacks`] of the rows of a block whose bits in `among` are set: for each reason, the rows that have
+/// it, and of these those for which it is unresolvable.
+pub(crate) fn lacking(
+    attempt: Attempt<'_>,
+    block_at: usize,
+    among: u64,
+    mut give: impl FnMut(usize, u64, u64),
+) {
+    let block = attempt.cluster.blocks.at(block_at);
+    give(PODS_PLACE, among & !block.slots, 0);
+    let request = request(attempt);
+    let fast = if request.is_fast() {
+        among & !block.wide
+    } else {
+        0
+    };
+    if fast != 0 {
+        for (place, resource) in (MAIN_PLACE..).zip([CPU, MEMORY]) {
+            let [now, ever] = word::lacking(block, &request, resource);
+            give(place, now & fast, ever & fast);
+        }
+    }
+    let asks_other = attempt.class.class.amounts.spec[EPHEMERAL] != 0
+        || attempt.class.scalars().next().is_some();
+    let rest = if asks_other { among } else { among & !fast };
+    for lane in lanes(rest) {
+        let (row, bit) = (block_at.saturating_mul(64) | lane, 1 << lane);
+        let told = if fast & bit == 0 {
+            MAIN_PLACE
+        } else {
+            OTHER_PLACE
+        };
+        lacks(attempt, row, |place, for_good| {
+            if place >= told {
+                give(place, bit, if for_good { bit } else { 0 });
+            }
+        });
     }
 }
 

@@ -5,7 +5,8 @@
 use super::{Cost, Dry, Preemption, budget};
 use crate::cluster::Cluster;
 use crate::cycle::plan::Plan;
-use crate::cycle::{Probe, Verdict, count};
+use crate::cycle::room::{self, Room};
+use crate::cycle::{Attempt, Probe, Verdict, count};
 use crate::decision::AttemptError;
 use crate::id::PodId;
 use crate::planted::{self, Bug};
@@ -15,22 +16,76 @@ use core::cmp::{Ordering, Reverse};
 
 /// What a preemption reads and asks.
 pub(crate) struct Run<'a> {
-    pub(crate) cluster: &'a mut Cluster,
-    pub(crate) plan: &'a Plan,
-    pub(crate) queue: &'a Queue,
-    pub(crate) work: &'a mut Preemption,
-    pub(crate) pod: PodId,
-    pub(crate) slot: usize,
+    cluster: &'a mut Cluster,
+    plan: &'a Plan,
+    queue: &'a Queue,
+    work: &'a mut Preemption,
+    pod: PodId,
+    slot: usize,
+    /// The row in question, where nothing but room decides.
+    room: Option<Room>,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    pub(crate) fn new(
+        cluster: &'a mut Cluster,
+        plan: &'a Plan,
+        queue: &'a Queue,
+        work: &'a mut Preemption,
+        (pod, slot): (PodId, usize),
+    ) -> Self {
+        Self {
+            cluster,
+            plan,
+            queue,
+            work,
+            pod,
+            slot,
+            room: None,
+        }
+    }
+
+    /// The room of a row, where nothing else decides.
+    fn room_of(&self, row: u32) -> Option<Room> {
+        let pod = self.cluster.pods.get(self.pod.index())?;
+        let attempt = Attempt::new(self.cluster, self.plan, pod, self.slot);
+        Room::of(attempt, self.work.by_room, &self.work.nominees, row)
+    }
+
     /// Finds the victims on a row, into [`Preemption::current`]. `None`: it is no candidate, which
     /// is noted.
     pub(crate) fn victims_on(&mut self, row: u32) -> Result<Option<Cost>, AttemptError> {
+        self.room = self.room_of(row);
+        let found = self.select(row);
+        debug_assert!(self.room.is_none() || self.is_as_asked(row, &found));
+        match found? {
+            Ok(cost) => Ok(Some(cost)),
+            Err(reason) => {
+                self.work.dry.push((row, reason));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Whether the filters, asked with each pod counted on the cluster, find the same victims.
+    fn is_as_asked(&mut self, row: u32, found: &Result<Result<Cost, Dry>, AttemptError>) -> bool {
+        let digest = |victims: &[PodId]| {
+            let ids = victims.iter().map(|pod| u64::from(pod.0).wrapping_add(1));
+            ids.fold(0_u64, |digest, id| digest.wrapping_mul(31).wrapping_add(id))
+        };
+        let victims = digest(&self.work.current);
+        self.room = None;
+        let asked = self.select(row);
+        let has_victims = matches!(found, Ok(Ok(_)));
+        // Sums need no room in tables.
+        matches!(asked, Err(AttemptError::Capacity(_)))
+            || asked == *found && (!has_victims || digest(&self.work.current) == victims)
+    }
+
+    fn select(&mut self, row: u32) -> Result<Result<Cost, Dry>, AttemptError> {
         self.list_lower(row);
         if self.work.lower.is_empty() {
-            self.work.dry.push((row, Dry::NoVictims));
-            return Ok(None);
+            return Ok(Err(Dry::NoVictims));
         }
         for at in 0..self.work.lower.len() {
             self.count(self.lower(at), row, false);
@@ -40,10 +95,9 @@ impl Run<'_> {
             for at in 0..self.work.lower.len() {
                 self.count(self.lower(at), row, true);
             }
-            if let Some((refusal, lacks)) = verdict? {
-                self.work.dry.push((row, Dry::Refused(refusal, lacks)));
-            }
-            return Ok(None);
+        }
+        if let Some((refusal, lacks)) = verdict? {
+            return Ok(Err(Dry::Refused(refusal, lacks)));
         }
         let reprieved = self.reprieve(row);
         for at in 0..self.work.current.len() {
@@ -53,7 +107,7 @@ impl Run<'_> {
             }
         }
         let violations = reprieved?;
-        Ok(Some(self.cost(i64::from(violations))))
+        Ok(Ok(self.cost(i64::from(violations))))
     }
 
     /// Pods of lower priority on the row, in the order in which they came.
@@ -149,11 +203,19 @@ impl Run<'_> {
     }
 
     fn ask(&mut self, row: u32) -> Result<Verdict, AttemptError> {
+        if let Some(room) = &self.room {
+            let nominees = room::counted(&self.work.nominees, self.queue, row, self.pod);
+            return Ok(match room.with(self.cluster, nominees, self.pod) {
+                Some(Some(refused)) => Some(refused),
+                _ => room.plain(self.cluster, self.pod),
+            });
+        }
         let mut probe = Probe {
             cluster: self.cluster,
             plan: self.plan,
             queue: self.queue,
             scratch: &mut self.work.scratch,
+            nominees: &self.work.nominees,
             pod: self.pod,
             slot: self.slot,
         };
@@ -165,6 +227,9 @@ impl Run<'_> {
     }
 
     fn count(&mut self, pod: PodId, row: u32, add: bool) {
+        if let Some(room) = &mut self.room {
+            return room.count(self.cluster, pod, add);
+        }
         count(self.cluster, &mut self.work.scratch, pod, row, add);
     }
 

@@ -12,7 +12,9 @@ use crate::cycle::external::told;
 use crate::cycle::{PreFilterRefusal, Refusal, lacks};
 use crate::decision::{Decision, PostFilter};
 use crate::id::{NodeId, PodId};
+use crate::node_set::{self, NodeSet};
 use crate::planted::{self, Bug};
+use crate::plugins::node_resources_fit::lacking;
 use crate::plugins::{Plugin, Point};
 use crate::preemption::{Run, Victim, VictimKind};
 use crate::queue::Place;
@@ -84,11 +86,54 @@ impl Scheduler {
 
     /// Rows that were refused for a reason that other pods' going may lift, in snapshot order.
     fn list_potential(&mut self, pod: PodId, profile: usize, slot: usize) {
-        let mut rows = core::mem::take(&mut self.preemption.rows);
-        rows.clear();
-        let order = self.cluster.order.list().iter().copied();
-        rows.extend(order.filter(|row| self.is_resolvable(*row, pod, profile, slot)));
-        self.preemption.rows = rows;
+        let work = &mut self.preemption;
+        work.rows.clear();
+        let mut potential = core::mem::take(&mut work.potential);
+        self.mark_resolvable(pod, profile, slot, &mut potential);
+        if !potential.is_empty() {
+            let order = self.cluster.order.list().iter().copied();
+            let rows = order.filter(|row| potential.contains(*row));
+            self.preemption.rows.extend(rows);
+        }
+        self.preemption.potential = potential;
+    }
+
+    /// Marks the rows of which [`is_resolvable`](Self::is_resolvable) holds.
+    fn mark_resolvable(&self, pod: PodId, profile: usize, slot: usize, potential: &mut NodeSet) {
+        potential.clear();
+        let scratch = &self.scratch;
+        for refusal in Refusal::ALL {
+            let refused = scratch.refused(refusal);
+            if refusal.is_of_volumes() {
+                for row in node_set::rows(refused) {
+                    if !scratch.volume_details(row, refusal).unresolvable {
+                        potential.insert(row);
+                    }
+                }
+            } else if !refusal.is_unresolvable() {
+                let attempt = self.attempt_of(pod, profile, slot);
+                let words = potential.words_mut().iter_mut().zip(refused).enumerate();
+                for (block, (word, refused)) in words.filter(|(_, (_, refused))| **refused != 0) {
+                    let mut never = 0;
+                    if let Some(attempt) = attempt.filter(|_| refusal == Refusal::Fit) {
+                        lacking(attempt, block, *refused, |_, _, ever| never |= ever);
+                    }
+                    *word |= refused & !never;
+                }
+            }
+        }
+        // What was noted of a row goes before what its words say, and what extenders said before both.
+        let noted = scratch.lacks.iter();
+        let noted = noted.filter(|(row, _)| scratch.refusal(*row) == Some(Refusal::Fit));
+        let noted = noted.map(|(row, lacks)| (*row, lacks.unresolvable));
+        let extended = self.extended.refused().iter();
+        for (row, for_good) in noted.chain(extended.map(|own| (own.row, own.unresolvable))) {
+            if for_good {
+                potential.remove(row);
+            } else {
+                potential.insert(row);
+            }
+        }
     }
 
     /// Whether the row was refused in the last attempt, and not for good.
@@ -195,14 +240,13 @@ impl Scheduler {
         slot: usize,
         ask: impl FnOnce(&mut Run<'_>) -> T,
     ) -> Option<T> {
-        let mut run = Run {
-            cluster: &mut self.cluster,
-            plan: self.plans.get(profile)?,
-            queue: &self.queue,
-            work: &mut self.preemption,
-            pod,
-            slot,
-        };
+        let mut run = Run::new(
+            &mut self.cluster,
+            self.plans.get(profile)?,
+            &self.queue,
+            &mut self.preemption,
+            (pod, slot),
+        );
         Some(ask(&mut run))
     }
 

@@ -9,7 +9,8 @@ use crate::capacity::CapacityExceeded;
 use crate::class::flag;
 use crate::cluster::{PodRow, PodState};
 use crate::cycle::external::{Outside, told};
-use crate::cycle::{self, Attempt, Found, Probe, Refusal, Scratch};
+use crate::cycle::room::{self, ByRoom, Room};
+use crate::cycle::{self, Attempt, Found, Probe, Refusal, Scratch, Verdict};
 use crate::decision::{AttemptError, Decision, Nomination, Outcome, PostFilter};
 use crate::id::{NodeId, PodId};
 use crate::planted::{self, Bug};
@@ -240,6 +241,7 @@ impl Scheduler {
             self.rotate(found);
             return Ok(found);
         }
+        self.prepare_rooms(pod, profile, slot);
         let nothing = Ok(Found::default());
         let passes = self.look(pod, profile, slot, |attempt, scratch| {
             cycle::pre_filter(attempt, scratch, told(hooks, Point::PreFilter))
@@ -325,38 +327,59 @@ impl Scheduler {
         if ignored || !self.queue.has_nominated() || self.scratch.unprepared.is_some() {
             return Ok(());
         }
-        let mut rows = core::mem::take(&mut self.scratch.narrow);
-        rows.clear();
-        let seen = &mut self.scratch.set;
-        seen.clear();
-        for (_, node) in self.queue.nominated() {
-            if let Some(row) = self.cluster.row_of_word(node)
-                && !seen.contains(row)
-            {
-                seen.insert(row);
-                rows.push(row);
-            }
-        }
-        let mut result = Ok(());
-        for row in &rows {
-            if !self.scratch.searched.contains(*row) {
+        for at in 0..self.preemption.nominees.len() {
+            let row = self.preemption.nominees.row(at);
+            let Some(row) = row.filter(|row| self.scratch.searched.contains(*row)) else {
                 continue;
-            }
-            match self.probe(pod, profile, slot, |probe| probe.with_nominated(*row)) {
-                Some(Ok(Some(Some((refusal, lacks))))) => {
-                    self.scratch.overrule(*row, refusal);
-                    self.scratch.lacks.retain(|(own, _)| own != row);
-                    self.scratch.note(*row, refusal, lacks);
+            };
+            let verdict = self.with_nominees(pod, profile, slot, row)?;
+            if let Some(Some((refusal, lacks))) = verdict {
+                self.scratch.overrule(row, refusal);
+                // Of the nominated node, which was asked first, something may be noted already.
+                if self
+                    .scratch
+                    .lacks
+                    .first()
+                    .is_some_and(|(own, _)| *own == row)
+                {
+                    self.scratch.lacks.remove(0);
                 }
-                Some(Err(error)) => {
-                    result = Err(error);
-                    break;
-                }
-                _ => {}
+                self.scratch.note(row, refusal, lacks);
             }
         }
-        self.scratch.narrow = rows;
-        result
+        Ok(())
+    }
+
+    /// Finds out where room alone decides on a pod, and which pods are nominated to which rows.
+    fn prepare_rooms(&mut self, pod: PodId, profile: usize, slot: usize) {
+        let attempt = self.attempt_of(pod, profile, slot);
+        self.preemption.by_room = attempt.map_or_else(ByRoom::default, ByRoom::of);
+        self.preemption.nominees.fill(&self.cluster, &self.queue);
+    }
+
+    /// [`Probe::with_nominated`], in plain sums where room alone decides.
+    fn with_nominees(
+        &mut self,
+        pod: PodId,
+        profile: usize,
+        slot: usize,
+        row: u32,
+    ) -> Result<Option<Verdict>, AttemptError> {
+        let work = &self.preemption;
+        let attempt = self.attempt_of(pod, profile, slot);
+        let room = |attempt| Room::of(attempt, work.by_room, &work.nominees, row);
+        if let Some(room) = attempt.and_then(room) {
+            let nominees = room::counted(&work.nominees, &self.queue, row, pod);
+            let verdict = room.with(&self.cluster, nominees, pod);
+            debug_assert!({
+                let asked = self.probe(pod, profile, slot, |probe| probe.with_nominated(row));
+                // Sums need no room in tables.
+                matches!(asked, Some(Err(AttemptError::Capacity(_)))) || asked == Some(Ok(verdict))
+            });
+            return Ok(verdict);
+        }
+        let asked = self.probe(pod, profile, slot, |probe| probe.with_nominated(row));
+        asked.unwrap_or(Ok(None))
     }
 
     fn search(
@@ -455,6 +478,7 @@ impl Scheduler {
             plan: self.plans.get(profile)?,
             queue: &self.queue,
             scratch: &mut self.preemption.scratch,
+            nominees: &self.preemption.nominees,
             pod,
             slot,
         };
