@@ -10,6 +10,8 @@ mod external;
 mod nominated;
 #[path = "loop/preemption.rs"]
 mod preemption;
+#[path = "loop/repeated.rs"]
+mod repeated;
 #[path = "loop/waiting.rs"]
 mod waiting;
 

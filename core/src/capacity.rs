@@ -229,7 +229,7 @@ impl Capacities {
             Queue::bytes(pods, self.in_flight_events as u64, self.event_words as u64),
             // Both ends of a node's change.
             bytes_of::<[u32; 2]>(self.side_words() as u64),
-            Preemption::bytes(rows, pods, self.objects as u64),
+            Preemption::bytes(self, rows),
             Batch::bytes(rows),
             Extended::bytes(rows),
         ])

@@ -14,12 +14,14 @@ pub(crate) mod room;
 pub(crate) mod scratch;
 mod search;
 mod select;
+mod shortage;
 pub(crate) mod volumes;
 
 pub(crate) use nominated::{Probe, Verdict, count, lacks};
 pub(crate) use nominees::Nominees;
 pub(crate) use scratch::{Column, Lacks, PreFilterRefusal, Refusal, Scratch};
 pub(crate) use select::{SplitMix, select};
+pub(crate) use shortage::Shortage;
 pub(crate) use volumes::{Candidate, Chosen, Delayed, Fault, Prepared, Unique, VolumeScratch};
 
 use crate::class::ClassView;

@@ -12,13 +12,15 @@
 mod budget;
 mod candidates;
 mod dry_run;
+mod known;
 
 pub use candidates::Candidates;
 pub(crate) use dry_run::Run;
+pub(crate) use known::{Known, Question};
 
-use crate::capacity::{bytes_of, sum};
+use crate::capacity::{Capacities, bytes_of, sum};
 use crate::cycle::room::ByRoom;
-use crate::cycle::{Lacks, Nominees, Refusal, Scratch};
+use crate::cycle::{Lacks, Nominees, Refusal, Scratch, Shortage};
 use crate::fixed_vec::FixedVec;
 use crate::id::{NodeId, PodId};
 use crate::node_set::NodeSet;
@@ -56,6 +58,8 @@ pub(crate) enum Dry {
 pub(crate) struct Preemption {
     /// For asking nodes one by one.
     pub(crate) scratch: Scratch,
+    /// What the refused rows lack.
+    pub(crate) shortage: Shortage,
     /// Rows that preemption may help, and these in the order in which they are tried.
     pub(crate) potential: NodeSet,
     pub(crate) rows: FixedVec<u32>,
@@ -63,8 +67,12 @@ pub(crate) struct Preemption {
     pub(crate) nominees: Nominees,
     /// Where room alone decides on the pod in question.
     pub(crate) by_room: ByRoom,
-    /// Rows that it does not.
+    /// What dry runs found, as long as it holds.
+    pub(crate) known: Known,
+    /// Rows that preemption does not help.
     pub(crate) dry: FixedVec<(u32, Dry)>,
+    /// Rows that are candidates, with what each costs.
+    pub(crate) costs: FixedVec<(u32, Cost)>,
     /// Pods of lower priority on the row in question.
     lower: FixedVec<PodId>,
     /// Of these, those whose eviction violates a budget, then the others.
@@ -84,15 +92,20 @@ pub(crate) struct Preemption {
 }
 
 impl Preemption {
-    pub(crate) fn new(rows: usize, pods: u32, objects: u32, scratch: Scratch) -> Self {
+    pub(crate) fn new(rows: usize, capacities: &Capacities, scratch: Scratch) -> Self {
+        let (pods, objects, resources) =
+            (capacities.pods, capacities.objects, capacities.resources);
         let list = || FixedVec::with_capacity(pods as usize);
         Self {
             scratch,
+            shortage: Shortage::new(rows, resources),
             potential: NodeSet::new(rows),
             rows: FixedVec::with_capacity(rows),
             nominees: Nominees::new(rows, pods),
             by_room: ByRoom::default(),
+            known: Known::new(rows),
             dry: FixedVec::with_capacity(rows),
+            costs: FixedVec::with_capacity(rows),
             lower: list(),
             ordered: list(),
             current: list(),
@@ -105,12 +118,16 @@ impl Preemption {
     }
 
     /// Bytes of it, the scratch not included.
-    pub(crate) const fn bytes(rows: u64, pods: u64, objects: u64) -> u64 {
+    pub(crate) const fn bytes(capacities: &Capacities, rows: u64) -> u64 {
+        let (pods, objects) = (capacities.pods as u64, capacities.objects as u64);
         sum(&[
+            Shortage::bytes(rows, capacities.resources as u64),
             bytes_of::<u64>(rows / 64),
             Nominees::bytes(rows, pods),
             bytes_of::<u32>(rows),
+            Known::bytes(rows),
             bytes_of::<(u32, Dry)>(rows),
+            bytes_of::<(u32, Cost)>(rows),
             // Lower, ordered, current, best, displaced.
             bytes_of::<[PodId; 5]>(pods),
             bytes_of::<Victim>(pods),
@@ -120,12 +137,15 @@ impl Preemption {
     }
 
     /// Victims on the row asked last, in order of importance.
-    pub(crate) fn current(&self) -> &[PodId] {
-        &self.current
-    }
-
     pub(crate) fn current_mut(&mut self) -> &mut Vec<PodId> {
         &mut self.current
+    }
+
+    /// Takes out the row of the candidate that costs least; of equal ones the first.
+    pub(crate) fn pop_cheapest(&mut self) -> Option<u32> {
+        let costs = self.costs.iter().enumerate();
+        let (at, _) = costs.min_by_key(|(_, (_, cost))| *cost)?;
+        Some(self.costs.remove(at).0)
     }
 
     /// Keeps the victims on the row asked last as the best ones.
@@ -161,6 +181,7 @@ impl Preemption {
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
         self.dry.clear();
+        self.costs.clear();
         self.candidates.clear();
         self.victims.clear();
         self.displaced.clear();
@@ -181,6 +202,11 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
+    /// Whether there are no victims.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Whether no budget is violated.
     pub(crate) const fn is_clean(&self) -> bool {
         self.violations == 0

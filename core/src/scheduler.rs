@@ -221,7 +221,7 @@ impl Scheduler {
             let volumes = VolumeScratch::new(&capacities, rows);
             Scratch::new(rows, domains, capacities.topology_keys as usize, volumes)
         };
-        let (pods, objects) = (capacities.pods, capacities.objects);
+        let pods = capacities.pods;
         let seconds = |given: Option<i64>, default: u64| {
             let given = given.and_then(|given| u64::try_from(given).ok());
             given.unwrap_or(default).saturating_mul(SECOND)
@@ -244,7 +244,7 @@ impl Scheduler {
             queue: Queue::new(pods, events, words, durations),
             timers: timers::Timers::default(),
             sides: [(); 2].map(|()| Side::new(capacities.side_words())),
-            preemption: Preemption::new(rows, pods, objects, scratch()),
+            preemption: Preemption::new(rows, &capacities, scratch()),
             preempts: options.preemption.unwrap_or(true),
             batch: Batch::new(rows, batching),
             externals: Externals {

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use serde_json::{Value, json};
 
-fn sized(name: &str, cpu: u32, priority: i32) -> Value {
+pub(super) fn sized(name: &str, cpu: u32, priority: i32) -> Value {
     let container = json!({"name": "c", "resources": {"requests": {"cpu": cpu.to_string()}}});
     pod(
         name,
@@ -21,12 +21,12 @@ fn sized(name: &str, cpu: u32, priority: i32) -> Value {
     )
 }
 
-fn on(node: &str, mut pod: Value) -> Value {
+pub(super) fn on(node: &str, mut pod: Value) -> Value {
     pod["spec"]["nodeName"] = json!(node);
     pod
 }
 
-fn terminating(mut pod: Value) -> Value {
+pub(super) fn terminating(mut pod: Value) -> Value {
     pod["metadata"]["deletionTimestamp"] = json!("2000-01-01T00:00:00Z");
     pod
 }
@@ -211,7 +211,14 @@ fn a_victim_that_is_not_bound_yet_goes_back_to_the_queue() {
         }
         course.replay.add("Pod", &sized("high", 4, 10));
         let high = course.id("high");
-        course.turn();
+        let decision = course.turn().expect("a pod waits");
+        let record = course.replay.scheduler.record(&decision, Detail::Reasons);
+        let message = record.message.expect("it fits nowhere");
+        // Also where the victim's place is free by now.
+        let reasons = "0/1 nodes are available: 1 Insufficient cpu. preemption: ";
+        assert!(message.starts_with(reasons), "{message}");
+        let rejected = record.rejected.expect("reasons are asked for");
+        assert_eq!(rejected["a"], ["NodeResourcesFit", "Insufficient cpu"]);
         let part = |course: &Course, pod| course.replay.scheduler.queue_part(pod);
         if pre_bound {
             assert_eq!(victims(&course), [(low, VictimKind::Evict)]);

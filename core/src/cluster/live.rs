@@ -55,6 +55,8 @@ pub(crate) enum Narrowing {
 #[derive(Clone, Copy)]
 pub(crate) struct Slot {
     class: ClassId,
+    /// When the class took the slot, of which there are no two.
+    pub(crate) made_at: u64,
     used_at: u64,
     block: (u32, u32),
     felt: (u32, u32),
@@ -82,6 +84,7 @@ impl Slot {
 impl Vacant for Slot {
     const VACANT: &'static Self = &Self {
         class: ClassId(NONE),
+        made_at: 0,
         used_at: 0,
         block: (0, 0),
         felt: (0, 0),
@@ -276,7 +279,8 @@ impl Live {
         self.slots.first().map(|slot| slot.class)
     }
 
-    fn slot_of(&self, class: ClassId) -> u32 {
+    /// The class' slot; [`NONE`] if it is not live.
+    pub(crate) fn slot_of(&self, class: ClassId) -> u32 {
         self.of_class.get(class.index()).copied().unwrap_or(NONE)
     }
 
@@ -440,6 +444,7 @@ impl Cluster {
         let view = self.classes.view(class);
         let fresh = Slot {
             class,
+            made_at: self.live.clock,
             used_at: 0,
             block: (0, 0),
             felt: (0, 0),

@@ -74,6 +74,13 @@ impl Nominees {
         })
     }
 
+    /// Whether a pod is nominated to the row.
+    pub(crate) fn any(&self, row: u32) -> bool {
+        self.firsts
+            .get(row as usize)
+            .is_some_and(|first| *first != NONE)
+    }
+
     /// How many nominations there are.
     pub(crate) fn len(&self) -> usize {
         self.list.len()

@@ -35,6 +35,11 @@ pub(crate) struct ByRoom {
 }
 
 impl ByRoom {
+    /// Whether room alone decides on rows to which no pod is nominated.
+    pub(crate) const fn plain(self) -> bool {
+        self.plain
+    }
+
     pub(crate) fn of(attempt: Attempt<'_>) -> Self {
         let plain = attempt.plan.kept.is_some()
             && attempt.plan.filters.contains(&Plugin::NodeResourcesFit)
@@ -57,8 +62,7 @@ impl Room {
         nominees: &Nominees,
         row: u32,
     ) -> Option<Self> {
-        let has_nominees = nominees.of(row).next().is_some();
-        let decides = if has_nominees {
+        let decides = if nominees.any(row) {
             by_room.with_nominees
         } else {
             by_room.plain

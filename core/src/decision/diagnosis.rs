@@ -163,8 +163,7 @@ pub(crate) fn record(
         plan,
         pod,
         class,
-        // Only the class' words are read from here on.
-        slot: 0,
+        slot: cluster.live.slot_of(pod.class) as usize,
         pinned_row: None,
     };
     if decision.outcome != Outcome::Unschedulable && detail == Detail::None {

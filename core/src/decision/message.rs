@@ -11,7 +11,7 @@ use crate::node_set;
 use crate::plugins::node_resources_fit::{self, MAIN_PLACE, PODS_PLACE, SCALAR_PLACE};
 use crate::plugins::{self, Plugin};
 use crate::scheduler::Scheduler;
-use crate::table::Count;
+use crate::table::{Count, Table};
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -74,11 +74,11 @@ fn add_refused<'a>(
     let mut all = 0_u32;
     for refusal in Refusal::ALL {
         let refused = scratch.refused(refusal);
-        let nodes = node_set::count(refused);
-        all = all.saturating_add(nodes);
-        if nodes == 0 {
+        if refused.iter().all(|word| *word == 0) {
             continue;
         }
+        let nodes = node_set::count(refused);
+        all = all.saturating_add(nodes);
         if refusal == Refusal::Fit {
             add_fit(scheduler, attempt, counts);
         } else if refusal.is_of_volumes() {
@@ -110,35 +110,25 @@ fn add_refused<'a>(
 fn add_fit(scheduler: &Scheduler, attempt: Attempt<'_>, counts: &mut Histogram<'_>) {
     let scratch = &scheduler.scratch;
     let places = attempt.class.scalars().count().saturating_add(SCALAR_PLACE);
-    let mut nodes = vec![0_u32; places];
-    let mut add = |place: usize, more: u32| {
-        if let Some(count) = nodes.get_mut(place) {
-            *count = count.saturating_add(more);
-        }
-    };
     let mut refused = scratch.refused(Refusal::Fit).to_vec();
-    let mut places = Vec::new();
+    let mut noted = vec![0_u32; places];
+    let mut own = Vec::new();
     for (row, lacks) in &scratch.lacks {
         // Only the first note of a row counts.
         if node_set::contains(&refused, *row) {
             node_set::remove(&mut refused, *row);
-            places.clear();
-            fit_places(attempt, *lacks, &mut places);
-            for place in &places {
-                add(*place, 1);
+            own.clear();
+            fit_places(attempt, *lacks, &mut own);
+            for place in &own {
+                if let Some(count) = noted.at_mut(*place) {
+                    count.count_up();
+                }
             }
         }
     }
-    for (block, among) in refused
-        .into_iter()
-        .enumerate()
-        .filter(|(_, among)| *among != 0)
-    {
-        node_resources_fit::lacking(attempt, block, among, |place, rows, _| {
-            add(place, rows.count_ones());
-        });
-    }
-    for (place, nodes) in nodes.into_iter().enumerate() {
+    let others = scheduler.preemption.shortage.counts(attempt, &refused);
+    for (place, (noted, others)) in noted.into_iter().zip(others.iter()).enumerate() {
+        let nodes = noted.saturating_add(*others);
         if nodes > 0 {
             counts.add(fit_text(attempt, place), nodes);
         }

@@ -13,41 +13,37 @@ use super::{CPU, LANES, MEMORY, NodeBlock, Request};
 
 /// Lanes in which cpu or memory does not fit. Twin: [`super::naive::exceeds`].
 pub fn exceeding(block: &NodeBlock, request: &Request) -> u64 {
-    let asked = request.spec.map(|amount| amount as f64);
-    let mut over = [0u8; LANES];
-    for resource in [CPU, MEMORY] {
-        if request.spec[resource] == 0 {
-            continue;
-        }
-        let (allocatable, requested) = (
-            &block.fast.allocatable[resource],
-            &block.fast.requested[resource],
-        );
-        for lane in 0..LANES {
-            over[lane] |= u8::from(requested[lane] + asked[resource] > allocatable[lane]);
-        }
-    }
-    pack(&over)
+    [CPU, MEMORY].into_iter().fold(0, |over, resource| {
+        let [now, _] = lacking(block, request, resource);
+        over | now
+    })
 }
 
-/// Lanes in which one of cpu and memory does not fit, and of these those in which it never will. Twin:
-/// [`super::naive::exceeds`].
+/// Lanes in which this resource, cpu or memory, does not fit, and those in which it would not on an empty
+/// node. Twin: [`super::naive::exceeds`].
+#[inline]
 pub fn lacking(block: &NodeBlock, request: &Request, resource: usize) -> [u64; 2] {
     let resource = resource % 2;
     if request.spec[resource] == 0 {
         return [0; 2];
     }
     let asked = request.spec[resource] as f64;
-    let (mut now, mut ever) = ([0u8; LANES], [0u8; LANES]);
-    let (allocatable, requested) = (
-        &block.fast.allocatable[resource],
-        &block.fast.requested[resource],
-    );
-    for lane in 0..LANES {
-        now[lane] = u8::from(requested[lane] + asked > allocatable[lane]);
-        ever[lane] = u8::from(asked > allocatable[lane]);
+    let allocatable = block.fast.allocatable[resource].as_chunks::<8>().0;
+    let requested = block.fast.requested[resource].as_chunks::<8>().0;
+    let (mut now, mut ever) = (0, 0);
+    // A byte at a time: compilers make a mask of each comparison then.
+    for (at, (allocatable, requested)) in
+        (0..LANES).step_by(8).zip(allocatable.iter().zip(requested))
+    {
+        let (mut eight_now, mut eight_ever) = (0_u8, 0_u8);
+        for lane in 0..8 {
+            eight_now |= u8::from(requested[lane] + asked > allocatable[lane]) << lane;
+            eight_ever |= u8::from(asked > allocatable[lane]) << lane;
+        }
+        now |= u64::from(eight_now) << at;
+        ever |= u64::from(eight_ever) << at;
     }
-    [pack(&now), pack(&ever)]
+    [now, ever]
 }
 
 /// [`exceeding`] of one lane.

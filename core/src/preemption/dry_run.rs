@@ -2,6 +2,7 @@
 //!
 //! Mirrors `SelectVictimsOnNode` and `DryRunPreemption`.
 
+use super::known::Found;
 use super::{Cost, Dry, Preemption, budget};
 use crate::cluster::Cluster;
 use crate::cycle::plan::Plan;
@@ -52,37 +53,50 @@ impl<'a> Run<'a> {
         Room::of(attempt, self.work.by_room, &self.work.nominees, row)
     }
 
-    /// Finds the victims on a row, into [`Preemption::current`]. `None`: it is no candidate, which
-    /// is noted.
-    pub(crate) fn victims_on(&mut self, row: u32) -> Result<Option<Cost>, AttemptError> {
-        self.room = self.room_of(row);
-        let found = self.select(row);
-        debug_assert!(self.room.is_none() || self.is_as_asked(row, &found));
-        match found? {
-            Ok(cost) => Ok(Some(cost)),
-            Err(reason) => {
-                self.work.dry.push((row, reason));
-                Ok(None)
+    /// What becomes of a row; `lists` asks for its victims too, in [`Preemption::current`].
+    pub(crate) fn ask_row(&mut self, row: u32, lists: bool) -> Result<Found, AttemptError> {
+        match self.work.known.cost(row, self.now()).filter(|_| !lists) {
+            Some(known) => {
+                debug_assert_eq!(self.find(row), Ok(Ok(known)));
+                Ok(Ok(known))
             }
+            None => self.find(row),
         }
     }
 
+    /// What becomes of a row, in any case with its victims.
+    pub(crate) fn find(&mut self, row: u32) -> Result<Found, AttemptError> {
+        self.room = self.room_of(row);
+        let found = self.select(row);
+        debug_assert!(self.room.is_none() || self.is_as_asked(row, &found));
+        let found = found?;
+        if self.room.is_some() && !self.work.nominees.any(row) {
+            let started = |pod: &PodId| self.queue.item(*pod).start.is_some();
+            let count = self.work.lower.iter().filter(|pod| started(pod)).count();
+            if count == 0 || count == self.work.lower.len() {
+                self.work.known.set(row, found, count == 0);
+            }
+        }
+        Ok(found)
+    }
+
     /// Whether the filters, asked with each pod counted on the cluster, find the same victims.
-    fn is_as_asked(&mut self, row: u32, found: &Result<Result<Cost, Dry>, AttemptError>) -> bool {
+    fn is_as_asked(&mut self, row: u32, found: &Result<Found, AttemptError>) -> bool {
         let digest = |victims: &[PodId]| {
             let ids = victims.iter().map(|pod| u64::from(pod.0).wrapping_add(1));
             ids.fold(0_u64, |digest, id| digest.wrapping_mul(31).wrapping_add(id))
         };
         let victims = digest(&self.work.current);
-        self.room = None;
+        let room = self.room.take();
         let asked = self.select(row);
+        self.room = room;
         let has_victims = matches!(found, Ok(Ok(_)));
         // Sums need no room in tables.
         matches!(asked, Err(AttemptError::Capacity(_)))
             || asked == *found && (!has_victims || digest(&self.work.current) == victims)
     }
 
-    fn select(&mut self, row: u32) -> Result<Result<Cost, Dry>, AttemptError> {
+    fn select(&mut self, row: u32) -> Result<Found, AttemptError> {
         self.list_lower(row);
         if self.work.lower.is_empty() {
             return Ok(Err(Dry::NoVictims));

@@ -142,8 +142,8 @@ pub trait Hooks {
         true
     }
 
-    /// Whether these pods, in order of importance, may be evicted for `preemptor`; asked of each candidate
-    /// alone, before extenders are. A node whose victims are not allowed is no candidate.
+    /// Whether these pods, in order of importance, may be evicted for `preemptor`; asked of the best
+    /// candidate, then of the next until one is allowed; where extenders preempt too, of each, before them.
     fn allows_victims(
         &mut self,
         scheduler: &Scheduler,

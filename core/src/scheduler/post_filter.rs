@@ -14,11 +14,10 @@ use crate::decision::{Decision, PostFilter};
 use crate::id::{NodeId, PodId};
 use crate::node_set::{self, NodeSet};
 use crate::planted::{self, Bug};
-use crate::plugins::node_resources_fit::lacking;
 use crate::plugins::{Plugin, Point};
-use crate::preemption::{Run, Victim, VictimKind};
+use crate::preemption::{Question, Run, Victim, VictimKind};
 use crate::queue::Place;
-use crate::table::Count;
+use crate::table::{Count, Table};
 
 impl Scheduler {
     /// Sets the decision's nomination, and the victims.
@@ -27,6 +26,28 @@ impl Scheduler {
         decision.nomination = nomination_of(decision.post_filter);
         if let PostFilter::Placed { node, .. } = decision.post_filter {
             self.list_victims(decision.pod, node);
+            self.note_shortage(decision, node);
+        }
+    }
+
+    /// Keeps why the chosen node was refused, before the places of its victims are taken back.
+    fn note_shortage(&mut self, decision: &Decision, node: NodeId) {
+        let in_memory = |victim: &Victim| victim.kind == VictimKind::InMemory;
+        if !self.preemption.victims.iter().any(in_memory)
+            || self.scratch.refusal(node.0) != Some(Refusal::Fit)
+            || self.scratch.lacks.iter().any(|(row, _)| *row == node.0)
+        {
+            return;
+        }
+        let slot = self
+            .row(decision.pod)
+            .map(|row| self.cluster.live.slot_of(row.class));
+        let found = decision.profile.zip(slot).and_then(|(profile, slot)| {
+            let attempt = self.attempt_of(decision.pod, profile.index(), slot as usize);
+            attempt.map(|attempt| lacks(attempt, node.0))
+        });
+        if let Some(lacks) = found {
+            self.scratch.note(node.0, Refusal::Fit, lacks);
         }
     }
 
@@ -57,11 +78,25 @@ impl Scheduler {
         if let Some(refusal) = self.is_ineligible(pod, profile, slot) {
             return refusal;
         }
+        let question = Question {
+            made_at: self.cluster.live.slots.at(slot).made_at,
+            priority: self.queue.item(pod).priority,
+            has_budgets: self.cluster.objects.budgets().next().is_some(),
+            by_room: self.preemption.by_room.plain(),
+        };
+        let work = &mut self.preemption;
+        work.known
+            .begin(question, &self.cluster.journal, &work.nominees);
         self.list_potential(pod, profile, slot);
-        let count = self.preemption.rows.len() as u32;
+        let count = self.preemption.potential.count();
         let share = u64::from(count).saturating_mul(u64::from(percentage)) / 100;
         let wanted = (share as u32).max(absolute).min(count);
-        self.choose(pod, profile, slot, wanted, hooks)
+        let chosen = self.choose(pod, profile, slot, wanted, hooks);
+        if chosen == PostFilter::NoCandidate {
+            self.list_known_dry(pod, profile, slot);
+        }
+        self.preemption.known.end(&self.cluster.journal);
+        chosen
     }
 
     /// Mirrors `PodEligibleToPreemptOthers`.
@@ -84,22 +119,47 @@ impl Scheduler {
         is_going.then_some(PostFilter::Terminating)
     }
 
-    /// Rows that were refused for a reason that other pods' going may lift, in snapshot order.
+    /// Rows that were refused for a reason that other pods' going may lift, in snapshot order without those
+    /// of which it is known that it does not.
     fn list_potential(&mut self, pod: PodId, profile: usize, slot: usize) {
         let work = &mut self.preemption;
         work.rows.clear();
+        let mut shortage = core::mem::take(&mut work.shortage);
         let mut potential = core::mem::take(&mut work.potential);
-        self.mark_resolvable(pod, profile, slot, &mut potential);
+        if let Some(attempt) = self.attempt_of(pod, profile, slot) {
+            shortage.fill(attempt, &self.scratch);
+        }
+        self.mark_resolvable(shortage.never(), &mut potential);
         if !potential.is_empty() {
             let order = self.cluster.order.list().iter().copied();
-            let rows = order.filter(|row| potential.contains(*row));
-            self.preemption.rows.extend(rows);
+            let work = &mut self.preemption;
+            let dry = work.known.dry();
+            let rows = order.filter(|row| potential.contains(*row) && !dry.contains(*row));
+            work.rows.extend(rows);
+        }
+        self.preemption.potential = potential;
+        self.preemption.shortage = shortage;
+    }
+
+    /// Notes the potential rows of which it is known that they are no candidates.
+    fn list_known_dry(&mut self, pod: PodId, profile: usize, slot: usize) {
+        let potential = core::mem::take(&mut self.preemption.potential);
+        for row in potential.rows() {
+            let known = &self.preemption.known;
+            if let Some(reason) = known.reason(row).filter(|_| known.dry().contains(row)) {
+                debug_assert_eq!(
+                    self.run(pod, profile, slot, |run| run.find(row)),
+                    Some(Ok(Err(reason)))
+                );
+                self.preemption.dry.push((row, reason));
+            }
         }
         self.preemption.potential = potential;
     }
 
     /// Marks the rows of which [`is_resolvable`](Self::is_resolvable) holds.
-    fn mark_resolvable(&self, pod: PodId, profile: usize, slot: usize, potential: &mut NodeSet) {
+    /// Those of which NodeResourcesFit says that they never will take the pod are in `never`.
+    fn mark_resolvable(&self, never: &NodeSet, potential: &mut NodeSet) {
         potential.clear();
         let scratch = &self.scratch;
         for refusal in Refusal::ALL {
@@ -111,13 +171,9 @@ impl Scheduler {
                     }
                 }
             } else if !refusal.is_unresolvable() {
-                let attempt = self.attempt_of(pod, profile, slot);
-                let words = potential.words_mut().iter_mut().zip(refused).enumerate();
-                for (block, (word, refused)) in words.filter(|(_, (_, refused))| **refused != 0) {
-                    let mut never = 0;
-                    if let Some(attempt) = attempt.filter(|_| refusal == Refusal::Fit) {
-                        lacking(attempt, block, *refused, |_, _, ever| never |= ever);
-                    }
+                let words = potential.words_mut().iter_mut().zip(refused);
+                for ((word, refused), never) in words.zip(never.words()) {
+                    let never = if refusal == Refusal::Fit { *never } else { 0 };
                     *word |= refused & !never;
                 }
             }
@@ -168,8 +224,32 @@ impl Scheduler {
         wanted: u32,
         hooks: &mut impl Hooks,
     ) -> PostFilter {
+        let (failed, vetoed) = self.list_candidates(pod, profile, slot, wanted, hooks);
+        let chosen = if self.externals.verbs.preempt {
+            let any = !self.preemption.candidates.is_empty();
+            any.then(|| self.preempt_extended(pod, profile, slot, hooks))
+        } else {
+            self.take_best(pod, profile, slot, hooks)
+        };
+        match (chosen, failed) {
+            (Some(chosen), _) => chosen,
+            (None, _) if vetoed => PostFilter::Vetoed,
+            (None, Some(node)) => PostFilter::Failed(node),
+            (None, None) => PostFilter::NoCandidate,
+        }
+    }
+
+    /// Asks rows until there are enough candidates. Returns the last row that could not be asked, and
+    /// whether rules from outside refused one, which are asked of each candidate if extenders are.
+    fn list_candidates(
+        &mut self,
+        pod: PodId,
+        profile: usize,
+        slot: usize,
+        wanted: u32,
+        hooks: &mut impl Hooks,
+    ) -> (Option<NodeId>, bool) {
         let (mut clean, mut violating) = (0_u32, 0_u32);
-        let mut best = None;
         let mut failed = None;
         let mut vetoed = false;
         let asks_extenders = self.externals.verbs.preempt;
@@ -177,18 +257,24 @@ impl Scheduler {
             let Some(row) = self.preemption.rows.get(at).copied() else {
                 break;
             };
-            let Some(found) = self.run(pod, profile, slot, |run| run.victims_on(row)) else {
+            let found = self.run(pod, profile, slot, |run| run.ask_row(row, asks_extenders));
+            let Some(found) = found else {
                 break;
             };
             let cost = match found {
-                Ok(Some(cost)) => cost,
-                Ok(None) => continue,
+                Ok(Ok(cost)) => cost,
+                Ok(Err(reason)) => {
+                    if !self.preemption.known.dry().contains(row) {
+                        self.preemption.dry.push((row, reason));
+                    }
+                    continue;
+                }
                 Err(_) => {
                     failed = Some(NodeId(row));
                     continue;
                 }
             };
-            if self.preemption.current().is_empty() {
+            if cost.is_empty() {
                 failed = Some(NodeId(row));
                 continue;
             }
@@ -200,37 +286,55 @@ impl Scheduler {
             // Each kind keeps so many candidates.
             if *counted < wanted {
                 counted.count_up();
-                let victims = core::mem::take(self.preemption.current_mut());
-                // An external plugin that fails here leaves the node out.
-                let allowed = hooks.allows_victims(self, pod, NodeId(row), &victims)
-                    && self.keeps_outside(pod, row, hooks).unwrap_or(false);
-                *self.preemption.current_mut() = victims;
-                vetoed |= !allowed;
-                let is_better = best.is_none_or(|(least, _)| cost < least);
-                if allowed && asks_extenders {
+                if !asks_extenders {
+                    self.preemption.costs.push((row, cost));
+                } else if self.allows(pod, row, hooks) {
                     self.preemption.add_candidate(row, cost);
-                } else if allowed && is_better {
-                    best = Some((cost, row));
-                    self.preemption.keep();
+                } else {
+                    vetoed = true;
                 }
             }
-            let is_first = planted::is(Bug::FirstCandidate) && best.is_some();
+            let is_first = planted::is(Bug::FirstCandidate) && clean.saturating_add(violating) > 0;
             if is_first || clean > 0 && clean.saturating_add(violating) >= wanted {
                 break;
             }
         }
-        if !self.preemption.candidates.is_empty() {
-            return self.preempt_extended(pod, profile, slot, hooks);
+        (failed, vetoed)
+    }
+
+    /// Takes the best candidate that rules from outside allow; `None` without any candidate.
+    fn take_best(
+        &mut self,
+        pod: PodId,
+        profile: usize,
+        slot: usize,
+        hooks: &mut impl Hooks,
+    ) -> Option<PostFilter> {
+        let mut chosen = None;
+        while let Some(row) = self.preemption.pop_cheapest() {
+            self.run(pod, profile, slot, |run| run.ask_row(row, true))?
+                .ok()?
+                .ok()?;
+            if self.allows(pod, row, hooks) {
+                self.preemption.keep();
+                return Some(PostFilter::Placed {
+                    node: NodeId(row),
+                    victims: self.preemption.best().len() as u32,
+                });
+            }
+            chosen = Some(PostFilter::Vetoed);
         }
-        match (best, failed) {
-            (Some((_, row)), _) => PostFilter::Placed {
-                node: NodeId(row),
-                victims: self.preemption.best().len() as u32,
-            },
-            (None, _) if vetoed => PostFilter::Vetoed,
-            (None, Some(node)) => PostFilter::Failed(node),
-            (None, None) => PostFilter::NoCandidate,
-        }
+        chosen
+    }
+
+    /// Whether rules from outside allow the victims on the row asked last, and keep the row.
+    fn allows(&mut self, pod: PodId, row: u32, hooks: &mut impl Hooks) -> bool {
+        let victims = core::mem::take(self.preemption.current_mut());
+        let allowed = hooks.allows_victims(self, pod, NodeId(row), &victims)
+            // An external plugin that fails here leaves the node out.
+            && self.keeps_outside(pod, row, hooks).unwrap_or(false);
+        *self.preemption.current_mut() = victims;
+        allowed
     }
 
     pub(super) fn run<T>(
@@ -301,6 +405,13 @@ impl Scheduler {
         if last == Some(VictimKind::InMemory) {
             self.activate(pod);
         }
+    }
+
+    /// Forgets what earlier attempts found out about nodes: for tests of what is kept of it.
+    #[cfg(feature = "testing")]
+    pub fn forget_preemptions(&mut self) {
+        self.preemption.known.forget();
+        self.preemption.shortage.forget();
     }
 
     /// Pods that go for the one of the last [`schedule_one`](Self::schedule_one), in the order in
