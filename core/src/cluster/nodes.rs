@@ -265,13 +265,6 @@ impl Cluster {
         }
     }
 
-    /// Something about a pod that is on the row changed, if it is on one, that others than the sums hang on.
-    pub(crate) fn touch(&mut self, row: u32) {
-        if (row as usize) < self.nodes.len() {
-            self.journal.push(row);
-        }
-    }
-
     pub(super) fn mark_dirty(&mut self, row: usize) {
         if let Some(node) = self.nodes.at_mut(row)
             && !node.dirty

@@ -366,6 +366,12 @@ impl Cluster {
 
     /// Adds what the pod takes to the row, or takes it away.
     pub(crate) fn count(&mut self, at: u32, row: u32, add: bool) {
+        self.count_for_question(at, row, add);
+        self.journal.push(row);
+    }
+
+    /// The same for a question about this row, after which it is undone: what is kept of the row stays true.
+    pub(crate) fn count_for_question(&mut self, at: u32, row: u32, add: bool) {
         let class_id = self.pods.at(at).class;
         let class = self.classes.view(class_id);
         let amounts = class.class.amounts;
@@ -390,7 +396,6 @@ impl Cluster {
                 }
             }
             block.refresh(lane);
-            self.journal.push(row);
         }
         for scalar in class.scalars() {
             self.resources

@@ -92,7 +92,7 @@ impl Probe<'_> {
 
 /// Counts a pod on a row for a question, or takes it away.
 pub(crate) fn count(cluster: &mut Cluster, scratch: &mut Scratch, pod: PodId, row: u32, add: bool) {
-    cluster.count(pod.0, row, add);
+    cluster.count_for_question(pod.0, row, add);
     if let Some(pod) = cluster.pods.get(pod.index()) {
         volume_restrictions::count(&mut scratch.volumes, cluster.class(pod.class), add);
     }

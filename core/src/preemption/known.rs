@@ -56,7 +56,8 @@ impl Known {
         sum(&[bytes_of::<[u64; 3]>(rows / 64), bytes_of::<Found>(rows)])
     }
 
-    /// Forgets what does not hold for this question, or no longer.
+    /// Forgets what does not hold for this question, or no longer. Whatever is said of a pod counts it anew
+    /// on its row, so that the journal tells of its priority and its start too.
     pub(crate) fn begin(&mut self, of: Question, journal: &Journal, nominees: &Nominees) {
         match journal.since(self.position) {
             Some(changed) if self.of == of && of.by_room => {
@@ -75,11 +76,6 @@ impl Known {
     pub(crate) fn forget(&mut self) {
         self.candidates.clear();
         self.dry.clear();
-    }
-
-    /// Pods that were counted in and out since [`begin`](Self::begin) changed nothing in the end.
-    pub(crate) fn end(&mut self, journal: &Journal) {
-        self.position = journal.head();
     }
 
     /// What a row costs if it is asked now.

@@ -477,14 +477,8 @@ impl Scheduler {
         };
         let mut conditions = pod.status.conditions.iter();
         let disruption = conditions.find(|condition| condition.type_ == "DisruptionTarget");
-        let start = pod.status.start_time.as_deref().and_then(parse_time);
-        let before = self.queue.item(id);
-        if (before.start, before.priority) != (start, row.priority) {
-            // What preemption knows of the row hangs on it.
-            self.cluster.touch(row.row);
-        }
         let old = self.queue.item_mut(id).map_or(0, |item| {
-            item.start = start;
+            item.start = pod.status.start_time.as_deref().and_then(parse_time);
             item.never_preempts = pod.spec.preemption_policy == "Never";
             item.is_terminating = pod.metadata.deletion_timestamp.is_some();
             item.is_preempted = disruption.is_some_and(|condition| {

@@ -95,7 +95,6 @@ impl Scheduler {
         if chosen == PostFilter::NoCandidate {
             self.list_known_dry(pod, profile, slot);
         }
-        self.preemption.known.end(&self.cluster.journal);
         chosen
     }
 
