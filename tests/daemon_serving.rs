@@ -137,6 +137,12 @@ async fn who_may_is_let_in_and_nobody_else() {
     let proxy = all.client("proxy", port, Some(&proxy)).await;
     let intruder = all.proxies.client("intruder", &[]);
     let intruder = all.client("intruder", port, Some(&intruder)).await;
+    // Nobody here knows who made this one's.
+    let elsewhere = Authorities::new();
+    let stranger = elsewhere.clients.client("alice", &["system:masters"]);
+    let stranger = all.client("stranger", port, Some(&stranger)).await;
+    let late = all.clients.expired("late");
+    let late = all.client("late", port, Some(&late)).await;
     let bearer = |token| ("Authorization", token);
     let (as_alice, as_bob) = (("X-Remote-User", "alice"), ("X-Remote-User", "bob"));
     let masters = ("X-Remote-Group", "system:masters");
@@ -193,6 +199,14 @@ async fn who_may_is_let_in_and_nobody_else() {
             403,
         ),
         ("a client of the masters", &root, vec![], 200),
+        ("a client of an unknown authority", &stranger, vec![], 401),
+        ("a client whose time is over", &late, vec![], 401),
+        (
+            "an unknown authority's client with a token that has the right",
+            &stranger,
+            vec![bearer("Bearer ours")],
+            200,
+        ),
         (
             "the proxy for one with the right",
             &proxy,
@@ -211,6 +225,9 @@ async fn who_may_is_let_in_and_nobody_else() {
     ] {
         assert_eq!(code(api, "/metrics", &headers).await, expected, "{name}");
     }
+    // An open path asks nobody for rights, and still takes nobody for who they are not.
+    assert_eq!(code(&bob, "/healthz", &[]).await, 200);
+    assert_eq!(code(&stranger, "/healthz", &[]).await, 401);
 }
 
 /// Nobody who can say is a no; what was no answer is not kept.
@@ -240,6 +257,78 @@ async fn without_an_answer_nobody_is_let_in() {
     }
     assert_eq!(code(&api, "/metrics", &token).await, 200);
     assert!(server.count("create", TOKENS) >= 4);
+}
+
+/// Authorities are changed while the process runs: of a file that is given, and in the cluster's settings.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_vouches_for_clients_is_read_again() {
+    let (server, first, port) = (Server::start().await, Authorities::new(), free_port());
+    let second = Authorities::new();
+    first.tell(&server);
+    server.allow("alice", "get", "/metrics");
+    let file = first.folder.path().join("clients.crt");
+    std::fs::copy(first.clients.certificate(), &file).expect("it is copied");
+    let serving = first.clients.server("serving");
+    let flag = format!("--client-ca-file={}", file.display());
+    let daemon = start(&server, port, &serving.certificate, &serving.key, &[&flag]);
+    let nobody = first.client("nobody", port, None).await;
+    up(&nobody).await;
+    let own = |all: &Authorities| all.clients.client("alice", &[]);
+    let old = first.client("old", port, Some(&own(&first))).await;
+    let new = first.client("new", port, Some(&own(&second))).await;
+    let proxy = second.proxies.client("front-proxy", &[]);
+    let proxy = first.client("proxy", port, Some(&proxy)).await;
+    let as_alice = [("X-Remote-User", "alice")];
+    assert_eq!(code(&old, "/metrics", &[]).await, 200);
+    assert_eq!(code(&new, "/metrics", &[]).await, 401);
+    assert_eq!(code(&proxy, "/metrics", &as_alice).await, 401);
+    // What cannot be read leaves those who vouched.
+    std::fs::write(&file, "nothing\n").expect("it is written");
+    until("it was looked at", async || {
+        let log = daemon.log();
+        log.contains("Who vouches for clients was not read again")
+            .then_some(())
+    })
+    .await;
+    assert_eq!(code(&old, "/metrics", &[]).await, 200);
+    std::fs::copy(second.clients.certificate(), &file).expect("it is copied");
+    second.tell(&server);
+    until("the new one is known", async || {
+        (code(&new, "/metrics", &[]).await == 200).then_some(())
+    })
+    .await;
+    assert_eq!(code(&old, "/metrics", &[]).await, 401);
+    until("the new proxy is known", async || {
+        (code(&proxy, "/metrics", &as_alice).await == 200).then_some(())
+    })
+    .await;
+}
+
+/// As kube-scheduler does: who is shown it decides.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_of_its_own_whose_time_is_over_is_served_all_the_same() {
+    let (server, all, port) = (Server::start().await, Authorities::new(), free_port());
+    let expired = all.clients.expired("serving");
+    let _daemon = start(&server, port, &expired.certificate, &expired.key, &[]);
+    let config = json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "it", "cluster": {
+            "server": format!("https://127.0.0.1:{port}"), "insecure-skip-tls-verify": true,
+        }}],
+        "users": [{"name": "it", "user": {}}],
+        "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
+        "current-context": "it",
+    });
+    let path = all.folder.path().join("careless");
+    std::fs::write(&path, config.to_string()).expect("it is written");
+    let careless = Api::new(&path).await;
+    up(&careless).await;
+    let careful = all.client("careful", port, None).await;
+    assert!(
+        careful.text("/healthz").await.is_err(),
+        "it looks at the time"
+    );
 }
 
 fn copied(pair: &Pair, certificate: &PathBuf, key: &PathBuf) {

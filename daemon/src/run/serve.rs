@@ -8,6 +8,8 @@ mod certificate;
 mod health;
 mod listener;
 mod review;
+mod shown;
+mod vouchers;
 
 pub use auth::Gate;
 pub use health::{Check, Checks};
@@ -52,7 +54,7 @@ pub async fn start(
     gate: Arc<Gate>,
 ) -> Result<(), Failure> {
     let args = &settings.args.serving;
-    let tls = Tls::new(args, gate.authorities())?;
+    let tls = Tls::new(args, gate.clone())?;
     let address = if args.bind_address.contains(':') {
         format!("[{}]:{}", args.bind_address, args.secure_port)
     } else {

@@ -51,23 +51,37 @@ impl Authority {
         let mut params = params(name, &[]);
         let loopback = CertificateParams::new(["127.0.0.1".to_owned()]).expect("an address");
         params.subject_alt_names = loopback.subject_alt_names;
-        self.sign(name, params, ExtendedKeyUsagePurpose::ServerAuth)
+        self.sign(name, params, &[ExtendedKeyUsagePurpose::ServerAuth])
+    }
+
+    /// A server's, or a user's, whose time is over.
+    pub fn expired(&self, name: &str) -> Pair {
+        let mut params = params(name, &[]);
+        let loopback = CertificateParams::new(["127.0.0.1".to_owned()]).expect("an address");
+        params.subject_alt_names = loopback.subject_alt_names;
+        params.not_before = rcgen::date_time_ymd(2020, 1, 1);
+        params.not_after = rcgen::date_time_ymd(2020, 1, 2);
+        let usages = [
+            ExtendedKeyUsagePurpose::ServerAuth,
+            ExtendedKeyUsagePurpose::ClientAuth,
+        ];
+        self.sign(name, params, &usages)
     }
 
     /// A user's: Kubernetes reads the user from the common name, groups from the organizations.
     pub fn client(&self, user: &str, groups: &[&str]) -> Pair {
         let params = params(user, groups);
-        self.sign(user, params, ExtendedKeyUsagePurpose::ClientAuth)
+        self.sign(user, params, &[ExtendedKeyUsagePurpose::ClientAuth])
     }
 
     fn sign(
         &self,
         name: &str,
         mut params: CertificateParams,
-        usage: ExtendedKeyUsagePurpose,
+        usages: &[ExtendedKeyUsagePurpose],
     ) -> Pair {
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages = vec![usage];
+        params.extended_key_usages = usages.to_vec();
         let key = new_key();
         let certificate = params.signed_by(&key, &self.issuer).expect("it signs");
         let pair = Pair {

@@ -2,13 +2,13 @@
 //!
 //! Mirrors the filter chain of kube-scheduler: paths that are always allowed are open; else the user is
 //! found by the front proxy's headers, a client certificate or a token, or is anonymous, and the API
-//! server is asked whether they may.
+//! server is asked whether they may. Who vouches for certificates is read again every ten seconds.
 
-use super::certificate::authorities;
 use super::listener::Peer;
 use super::review::{Reviews, User};
+use super::vouchers::{Proxy, Vouchers};
 use crate::failure::Failure;
-use crate::run::client::{Api, REQUEST_TIME, connection};
+use crate::run::client::{Api, connection};
 use crate::run::flags::AuthenticationArgs;
 use crate::run::limiter::Limiter;
 use axum::extract::{ConnectInfo, Request, State};
@@ -19,43 +19,29 @@ use berth_core::object::config::Duration as Span;
 use rustls::RootCertStore;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
-use serde::Deserialize;
 use serde_json::json;
-use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
+use tokio::time::{MissedTickBehavior, interval};
 
 const ANONYMOUS: &str = "system:anonymous";
 const UNAUTHENTICATED: &str = "system:unauthenticated";
 const AUTHENTICATED: &str = "system:authenticated";
 /// May do everything.
 const MASTERS: &str = "system:masters";
-/// The cluster's own settings, which say who vouches for whom.
-const SETTINGS: &str =
-    "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
-
-/// How the front proxy says for whom it asks.
-#[derive(Default)]
-struct Proxy {
-    authorities: Vec<CertificateDer<'static>>,
-    names: Vec<String>,
-    user_headers: Vec<String>,
-    uid_headers: Vec<String>,
-    group_headers: Vec<String>,
-    extra_prefixes: Vec<String>,
-}
+/// Files and settings that say who vouches for whom are looked at so often.
+const LOOK: Duration = Duration::from_secs(10);
 
 /// Lets those through who may.
 pub struct Gate {
     args: AuthenticationArgs,
-    clients: Vec<CertificateDer<'static>>,
-    proxy: Proxy,
+    vouchers: RwLock<Arc<Vouchers>>,
     reviews: Reviews,
 }
 
 impl Gate {
     /// `api` is that of the scheduler, used where no kubeconfig is given for reviews. Who vouches for
-    /// whom is read once.
+    /// whom is looked at again and again as long as the process runs.
     ///
     /// # Errors
     /// A file that cannot be used; the cluster's settings, unless they may be missing.
@@ -77,27 +63,60 @@ impl Gate {
             args.authorization_webhook_cache_authorized_ttl,
             args.authorization_webhook_cache_unauthorized_ttl,
         ];
-        let (clients, proxy) = vouchers(args, &authentication).await?;
-        Ok(Arc::new(Self {
+        let vouchers = Vouchers::read(args, &authentication, true).await?;
+        let gate = Arc::new(Self {
             args: args.clone(),
-            clients,
-            proxy,
-            reviews: Reviews::new(authentication, authorization, times.map(span)),
-        }))
+            vouchers: RwLock::new(Arc::new(vouchers)),
+            reviews: Reviews::new(authentication.clone(), authorization, times.map(span)),
+        });
+        tokio::spawn(gate.clone().look(authentication));
+        Ok(gate)
     }
 
-    /// Those that handshakes may be done with, of clients and of the front proxy.
+    /// Reads who vouches for whom again. What cannot be read leaves those who did.
+    async fn look(self: Arc<Self>, api: Api) {
+        let mut ticks = interval(LOOK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        ticks.tick().await;
+        loop {
+            ticks.tick().await;
+            match Vouchers::read(&self.args, &api, false).await {
+                Ok(vouchers) if vouchers == *self.vouchers() => {}
+                Ok(vouchers) => {
+                    tracing::info!(target: "serve", "Others vouch for clients now");
+                    let vouchers = Arc::new(vouchers);
+                    *self
+                        .vouchers
+                        .write()
+                        .unwrap_or_else(PoisonError::into_inner) = vouchers;
+                }
+                Err(Failure::Usage(why)) => {
+                    tracing::error!(target: "serve", why, "Who vouches for clients was not read again");
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn vouchers(&self) -> Arc<Vouchers> {
+        let vouchers = self.vouchers.read();
+        vouchers.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Those who vouch for clients and for the front proxy.
     pub fn authorities(&self) -> Vec<CertificateDer<'static>> {
-        let all = self.clients.iter().chain(&self.proxy.authorities);
+        let vouchers = self.vouchers();
+        let all = vouchers.clients.iter().chain(&vouchers.proxy.authorities);
         all.cloned().collect()
     }
 
     /// Who asks; `None` if they claim to be somebody and are not.
     async fn user(&self, peer: &Peer, headers: &HeaderMap) -> Option<User> {
-        if let Some(user) = self.proxied(peer, headers) {
+        let vouchers = self.vouchers();
+        if let Some(user) = proxied(&vouchers.proxy, peer, headers) {
             return Some(user);
         }
-        if let Some((name, groups)) = vouched(peer, &self.clients) {
+        if let Some((name, groups)) = vouched(peer, &vouchers.clients) {
             return Some(known(name, groups));
         }
         let given = headers.get(header::AUTHORIZATION);
@@ -128,42 +147,6 @@ impl Gate {
         }
     }
 
-    /// The user that the front proxy asks for.
-    fn proxied(&self, peer: &Peer, headers: &HeaderMap) -> Option<User> {
-        let proxy = &self.proxy;
-        let (name, _) = vouched(peer, &proxy.authorities)?;
-        if !proxy.names.is_empty() && !proxy.names.contains(&name) {
-            return None;
-        }
-        let all = |names: &[String]| -> Vec<String> {
-            let values = names.iter().flat_map(|name| headers.get_all(name.as_str()));
-            let values = values.filter_map(|value| value.to_str().ok());
-            values.map(str::to_owned).collect()
-        };
-        let name = all(&proxy.user_headers)
-            .into_iter()
-            .find(|name| !name.is_empty())?;
-        let mut user = known(name, all(&proxy.group_headers));
-        user.uid = all(&proxy.uid_headers)
-            .into_iter()
-            .next()
-            .unwrap_or_default();
-        for (key, value) in headers {
-            let prefixes = proxy
-                .extra_prefixes
-                .iter()
-                .map(|prefix| prefix.to_lowercase());
-            for prefix in prefixes {
-                if let (Some(key), Ok(value)) = (key.as_str().strip_prefix(&prefix), value.to_str())
-                {
-                    let values = user.extra.entry(key.to_owned()).or_default();
-                    values.push(value.to_owned());
-                }
-            }
-        }
-        Some(user)
-    }
-
     fn is_open(&self, path: &str) -> bool {
         let mut open = self.args.authorization_always_allow_paths.iter();
         open.any(|allowed| match allowed.strip_suffix('*') {
@@ -173,84 +156,38 @@ impl Gate {
     }
 }
 
-/// Who vouches for whom: files that are given, else the cluster's settings.
-async fn vouchers(
-    args: &AuthenticationArgs,
-    api: &Api,
-) -> Result<(Vec<CertificateDer<'static>>, Proxy), Failure> {
-    let from_file = |flag: &str, file: &Path| {
-        let wrong = |why: String| Failure::Usage(format!("--{flag} {}: {why}", file.display()));
-        let pem = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
-        authorities(&pem).map_err(wrong)
-    };
-    let given = |file: &Option<std::path::PathBuf>| {
-        file.clone().filter(|file| !file.as_os_str().is_empty())
-    };
-    let mut clients = None;
-    if let Some(file) = given(&args.client_ca_file) {
-        clients = Some(from_file("client-ca-file", &file)?);
+/// The user that the front proxy asks for.
+fn proxied(proxy: &Proxy, peer: &Peer, headers: &HeaderMap) -> Option<User> {
+    let (name, _) = vouched(peer, &proxy.authorities)?;
+    if !proxy.names.is_empty() && !proxy.names.contains(&name) {
+        return None;
     }
-    let mut proxy = None;
-    if let Some(file) = given(&args.requestheader_client_ca_file) {
-        proxy = Some(Proxy {
-            authorities: from_file("requestheader-client-ca-file", &file)?,
-            names: args.requestheader_allowed_names.clone(),
-            user_headers: args.requestheader_username_headers.clone(),
-            uid_headers: args.requestheader_uid_headers.clone(),
-            group_headers: args.requestheader_group_headers.clone(),
-            extra_prefixes: args.requestheader_extra_headers_prefix.clone(),
-        });
-    }
-    if (clients.is_none() || proxy.is_none()) && !args.authentication_skip_lookup {
-        match looked_up(api).await {
-            Ok((their_clients, their_proxy)) => {
-                clients = clients.or(their_clients);
-                proxy = proxy.or(their_proxy);
-            }
-            Err(why) if args.authentication_tolerate_lookup_failure => {
-                let hint = "requests with a client certificate may be refused";
-                tracing::warn!(target: "serve", why, hint, "Unable to read the cluster's authentication settings");
-            }
-            Err(why) => {
-                return Err(Failure::Usage(format!(
-                    "reading {SETTINGS}: {why}; --authentication-tolerate-lookup-failure goes on \
-                     without"
-                )));
+    let all = |names: &[String]| -> Vec<String> {
+        let values = names.iter().flat_map(|name| headers.get_all(name.as_str()));
+        let values = values.filter_map(|value| value.to_str().ok());
+        values.map(str::to_owned).collect()
+    };
+    let name = all(&proxy.user_headers)
+        .into_iter()
+        .find(|name| !name.is_empty())?;
+    let mut user = known(name, all(&proxy.group_headers));
+    user.uid = all(&proxy.uid_headers)
+        .into_iter()
+        .next()
+        .unwrap_or_default();
+    for (key, value) in headers {
+        let prefixes = proxy
+            .extra_prefixes
+            .iter()
+            .map(|prefix| prefix.to_lowercase());
+        for prefix in prefixes {
+            if let (Some(key), Ok(value)) = (key.as_str().strip_prefix(&prefix), value.to_str()) {
+                let values = user.extra.entry(key.to_owned()).or_default();
+                values.push(value.to_owned());
             }
         }
     }
-    Ok((clients.unwrap_or_default(), proxy.unwrap_or_default()))
-}
-
-async fn looked_up(
-    api: &Api,
-) -> Result<(Option<Vec<CertificateDer<'static>>>, Option<Proxy>), String> {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Settings {
-        data: std::collections::BTreeMap<String, String>,
-    }
-    let bytes = api.get(SETTINGS, REQUEST_TIME).await;
-    let bytes = bytes.map_err(|error| error.to_string())?;
-    let Settings { data } = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
-    let pem = |key: &str| {
-        data.get(key)
-            .map(|pem| authorities(pem.as_bytes()))
-            .transpose()
-    };
-    let list = |key: &str| -> Vec<String> {
-        let text = data.get(key).map_or("[]", String::as_str);
-        serde_json::from_str(text).unwrap_or_default()
-    };
-    let proxy = pem("requestheader-client-ca-file")?.map(|authorities| Proxy {
-        authorities,
-        names: list("requestheader-allowed-names"),
-        user_headers: list("requestheader-username-headers"),
-        uid_headers: list("requestheader-uid-headers"),
-        group_headers: list("requestheader-group-headers"),
-        extra_prefixes: list("requestheader-extra-headers-prefix"),
-    });
-    Ok((pem("client-ca-file")?, proxy))
+    Some(user)
 }
 
 fn known(name: String, mut groups: Vec<String>) -> User {

@@ -1,15 +1,18 @@
 //! TLS over the port, with what the other end showed.
 //!
-//! The certificate is read again every ten seconds. Handshakes run beside each other, a bounded number of connections in all.
+//! The certificate is read again every ten seconds. Handshakes run beside each other, a bounded number of
+//! connections in all. Who vouches for a client's certificate is asked with each request and not here, as
+//! upstream does: whom nobody vouches for is answered 401.
 
+use super::auth::Gate;
 use super::certificate::{self, Pair};
+use super::shown::Shown;
 use crate::failure::Failure;
 use crate::run::flags::ServingArgs;
 use axum::extract::connect_info::Connected;
 use axum::serve::IncomingStream;
+use rustls::ServerConfig;
 use rustls::pki_types::CertificateDer;
-use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -29,8 +32,8 @@ const LOOK: Duration = Duration::from_secs(10);
 /// What is needed for a handshake.
 pub struct Tls {
     pair: Pair,
-    /// They vouch for those who ask.
-    authorities: Vec<CertificateDer<'static>>,
+    /// Knows who vouches for those who ask.
+    gate: Arc<Gate>,
     versions: Vec<&'static rustls::SupportedProtocolVersion>,
     suites: Vec<rustls::SupportedCipherSuite>,
     http2: bool,
@@ -46,10 +49,7 @@ struct Made {
 impl Tls {
     /// # Errors
     /// Files that cannot be read or do not go together, unknown versions and suites.
-    pub fn new(
-        args: &ServingArgs,
-        authorities: Vec<CertificateDer<'static>>,
-    ) -> Result<Self, Failure> {
+    pub fn new(args: &ServingArgs, gate: Arc<Gate>) -> Result<Self, Failure> {
         let versions: Vec<&'static rustls::SupportedProtocolVersion> =
             match args.tls_min_version.as_deref() {
                 None | Some("" | "VersionTLS10" | "VersionTLS11" | "VersionTLS12") => {
@@ -64,7 +64,7 @@ impl Tls {
             };
         let tls = Self {
             pair: Pair::new(args)?,
-            authorities,
+            gate,
             versions,
             suites: certificate::suites(&args.tls_cipher_suites)?,
             http2: !args.disable_http2_serving,
@@ -104,16 +104,12 @@ impl Tls {
         let builder = ServerConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(&self.versions)
             .map_err(|error| error.to_string())?;
-        let builder = if self.authorities.is_empty() {
+        let authorities = self.gate.authorities();
+        let builder = if authorities.is_empty() {
             builder.with_no_client_auth()
         } else {
-            let mut roots = RootCertStore::empty();
-            roots.add_parsable_certificates(self.authorities.iter().cloned());
-            let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
-                .allow_unauthenticated()
-                .build()
-                .map_err(|error| error.to_string())?;
-            builder.with_client_cert_verifier(verifier)
+            let shown = Shown::new(authorities, &provider);
+            builder.with_client_cert_verifier(Arc::new(shown))
         };
         let mut config = builder
             .with_single_cert(chain, key)
@@ -145,7 +141,7 @@ pub struct Held {
 /// Who is at the other end.
 #[derive(Clone, Debug, Default)]
 pub struct Peer {
-    /// Verified certificate chain; empty if none was shown.
+    /// Certificate chain whose key they have, whoever made it; empty if none was shown.
     pub chain: Vec<CertificateDer<'static>>,
 }
 
