@@ -5,6 +5,8 @@ use crate::refusal::Refusal;
 /// What becomes of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
+    /// None: faults that were ordered after this one are for the requests behind it.
+    Pass,
     /// It is refused and has no effect.
     Refuse(Refusal),
     /// The connection is cut and nothing was done.

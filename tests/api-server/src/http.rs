@@ -1,7 +1,7 @@
 //! HTTP around the state: requests in, answers, streams or cuts out.
 
 use crate::fault::{Fault, Order};
-use crate::kind::Target;
+use crate::kind::{KINDS, Target};
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::state::{Answer, Request, State};
@@ -25,11 +25,14 @@ use tokio::task::JoinSet;
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-/// The state, and a bell that rings whenever it may have changed.
+/// The state, and bells.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     state: Mutex<State>,
+    /// Rings whenever the state may have changed.
     bell: watch::Sender<()>,
+    /// Ring when watches of a kind have something to tell.
+    bells: [watch::Sender<()>; KINDS.len()],
 }
 
 /// A connection is to be cut.
@@ -55,7 +58,15 @@ impl Shared {
 
     /// Changes the state and lets everyone look who waits.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let done = change(&mut self.look());
+        let mut state = self.look();
+        let done = change(&mut state);
+        let touched = state.store.take_touched();
+        drop(state);
+        for (place, bell) in self.bells.iter().enumerate() {
+            if touched & (1 << place) != 0 {
+                bell.send_replace(());
+            }
+        }
         self.bell.send_replace(());
         done
     }
@@ -94,24 +105,27 @@ async fn serve(
     }
     let request = read(request).await?;
     let (number, fault) = shared.change(|state| {
-        state.calls.push(request.call());
+        let number = state.note(&request);
         let fault = state.faults.take(request.verb, &request.resource());
         let is_unknown = state
             .token
             .as_ref()
             .is_some_and(|own| *own != request.token);
-        let refusal = Refusal::new(401, "Unauthorized", "Unauthorized");
-        let unknown = is_unknown.then(|| (Order::default(), Fault::Refuse(refusal)));
-        let fault = unknown.or(fault);
-        (state.calls.len() - 1, fault)
+        let unknown = is_unknown.then(|| {
+            let refusal = Refusal::new(401, "Unauthorized", "Unauthorized");
+            (Order::default(), Fault::Refuse(refusal))
+        });
+        (number, unknown.or(fault))
     });
     let response = respond(&shared, &request, fault).await?;
     let code = response.status().as_u16();
-    shared.change(|state| {
-        if let Some(call) = state.calls.get_mut(number) {
-            call.code = code;
-        }
-    });
+    if let Some(number) = number {
+        shared.change(|state| {
+            if let Some(call) = state.calls.get_mut(number) {
+                call.code = code;
+            }
+        });
+    }
     Ok(response)
 }
 
@@ -144,7 +158,8 @@ async fn respond(
         _ => {}
     }
     let answer = answer.and_then(|answer| match answer {
-        Answer::Object(code, object) => Ok(whole(code, JSON, object.to_string())),
+        Answer::Object(code, object) => Ok(whole(code, JSON, object.text().clone())),
+        Answer::Json(code, text) => Ok(whole(code, JSON, text)),
         Answer::Text(text) => Ok(whole(200, "text/plain", text)),
         Answer::Watch(target, query) => stream(shared, &target, &query),
     });
@@ -211,7 +226,7 @@ fn stream(shared: &Arc<Shared>, target: &Target, query: &Query) -> Result<Respon
     let seconds = query.number("timeoutSeconds")?;
     let watch = Watch::open(&shared.look(), target, query)?;
     let open = Open::new(Arc::clone(shared), target.kind.resource);
-    let bell = shared.bell();
+    let bell = shared.bells[target.kind.place()].subscribe();
     let end = seconds.map(|seconds| tokio::time::Instant::now() + Duration::from_secs(seconds));
     let lines = unfold(Some((open, watch, bell)), move |watch| async move {
         let (open, mut watch, mut bell) = watch?;
@@ -267,8 +282,8 @@ fn refused(refusal: &Refusal) -> Response<Body> {
     response
 }
 
-fn whole(code: u16, content_type: &str, body: String) -> Response<Body> {
-    let mut response = Response::new(Full::new(Bytes::from(body)).boxed_unsync());
+fn whole(code: u16, content_type: &str, body: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Full::new(body.into()).boxed_unsync());
     *response.status_mut() = StatusCode::from_u16(code).expect("a code of HTTP");
     set_content_type(&mut response, content_type);
     response

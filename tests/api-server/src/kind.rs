@@ -32,7 +32,7 @@ const fn kind(
 }
 
 /// All that a scheduler reads or writes.
-pub static KINDS: [Kind; 26] = [
+pub static KINDS: [Kind; 27] = [
     kind("", "v1", "configmaps", "ConfigMap", true),
     kind("", "v1", "events", "Event", true),
     kind("", "v1", "namespaces", "Namespace", false),
@@ -72,6 +72,13 @@ pub static KINDS: [Kind; 26] = [
         "v1",
         "deviceclasses",
         "DeviceClass",
+        false,
+    ),
+    kind(
+        "resource.k8s.io",
+        "v1",
+        "devicetaintrules",
+        "DeviceTaintRule",
         false,
     ),
     kind(
@@ -129,6 +136,12 @@ impl Kind {
         } else {
             format!("{}/{}", self.group, self.version)
         }
+    }
+
+    /// Where it stands in [`KINDS`].
+    pub(crate) fn place(&self) -> usize {
+        let place = KINDS.iter().position(|kind| std::ptr::eq(kind, self));
+        place.expect("all kinds are there")
     }
 
     /// The resource as refusals write it.

@@ -43,6 +43,7 @@ mod select;
 mod server;
 mod state;
 mod store;
+mod stored;
 mod watch;
 mod write;
 

@@ -1,6 +1,7 @@
 //! Field selectors: `path=value` and `path!=value`, all of which must hold.
 
 use crate::refusal::Refusal;
+use crate::stored::Stored;
 use serde_json::Value;
 
 /// A request's selection.
@@ -29,7 +30,12 @@ impl Selection {
         })
     }
 
-    pub(crate) fn holds(&self, object: &Value) -> bool {
+    pub(crate) fn holds(&self, object: &Stored) -> bool {
+        let all = self.namespace.is_empty() && self.fields.is_empty();
+        all || self.holds_tree(&object.value())
+    }
+
+    fn holds_tree(&self, object: &Value) -> bool {
         let namespace = object["metadata"]["namespace"].as_str();
         let here = self.namespace.is_empty() || namespace == Some(self.namespace.as_str());
         here && self.fields.iter().all(|(path, value, equal)| {

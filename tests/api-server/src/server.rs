@@ -4,7 +4,7 @@ use crate::call::Call;
 use crate::fault::{Fault, Order};
 use crate::http::{Shared, accept};
 use crate::kind::{Kind, Target};
-use crate::state::State;
+use crate::state::{Listener, State};
 use crate::store::{Key, Store};
 use crate::watch::{bookmark_at, write};
 use crate::write::set_defaults;
@@ -95,8 +95,22 @@ impl Server {
         set_defaults(key.0, &mut object);
         self.shared.change(|state| {
             let lost = state.loses_changes;
-            state.store.put(&key, object, lost)
+            state.store.put(&key, object, lost).value().into_owned()
         })
+    }
+
+    /// Creates objects of a resource that were there before anybody came, in bulk: watches that are open
+    /// hear nothing of them, and of the server's memory they take little more than their texts.
+    pub fn fill(&self, resource: &str, objects: impl Iterator<Item = Value>) {
+        let kind = Kind::of(resource);
+        self.shared.change(|state| {
+            for mut object in objects {
+                let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+                let key: Key = (kind, text("namespace").to_owned(), text("name").to_owned());
+                set_defaults(kind, &mut object);
+                state.store.fill(&key, object);
+            }
+        });
     }
 
     /// Removes an object at once, if it is there.
@@ -111,13 +125,16 @@ impl Server {
     /// An object as it is now.
     pub fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Value> {
         let key = key(resource, namespace, name);
-        self.shared.look().store.get(&key).cloned()
+        let state = self.shared.look();
+        let object = state.store.get(&key)?;
+        Some(object.value().into_owned())
     }
 
     /// All objects of a resource, in the order of their names.
     pub fn all(&self, resource: &str) -> Vec<Value> {
         let state = self.shared.look();
-        state.store.all(Kind::of(resource)).cloned().collect()
+        let all = state.store.all(Kind::of(resource));
+        all.map(|object| object.value().into_owned()).collect()
     }
 
     /// The version of the last change.
@@ -128,6 +145,13 @@ impl Server {
     /// Every request so far, in the order in which they came.
     pub fn calls(&self) -> Vec<Call> {
         self.shared.look().calls.clone()
+    }
+
+    /// From now on each request is told as it comes, by verb, resource (with its subresource behind a
+    /// slash) and name, and no more is kept of it: a benchmark makes millions. The server waits meanwhile.
+    pub fn listen(&self, listener: impl FnMut(&str, &str, &str) + Send + 'static) {
+        let listener = Listener(Box::new(listener));
+        self.shared.change(|state| state.listener = Some(listener));
     }
 
     /// Requests with a verb and a resource (with its subresource behind a slash).
@@ -192,6 +216,7 @@ impl Server {
             } else {
                 state.silent.remove(resource);
             }
+            state.store.touch_all();
         });
     }
 
@@ -203,13 +228,16 @@ impl Server {
     /// Sends bytes, whatever they are, through the open watches of a resource.
     pub fn say(&self, resource: &str, line: &[u8]) {
         let said = (resource.to_owned(), line.to_vec());
-        self.shared.change(|state| state.said.push(said));
+        self.shared.change(|state| {
+            state.said.push(said);
+            state.store.touch_all();
+        });
     }
 
     /// Sends an event, such as one that was there before, through the open watches of a resource.
     pub fn say_event(&self, resource: &str, what: &str, object: &Value) {
         let mut line = Vec::new();
-        write(&mut line, what, object);
+        write(&mut line, what, object.to_string().as_bytes());
         self.say(resource, &line);
     }
 

@@ -8,9 +8,12 @@ use crate::read;
 use crate::refusal::Refusal;
 use crate::review::Reviews;
 use crate::store::Store;
+use crate::stored::Stored;
 use crate::write;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
 
 #[derive(Debug, Default)]
 pub(crate) struct State {
@@ -18,6 +21,8 @@ pub(crate) struct State {
     pub(crate) faults: Faults,
     pub(crate) reviews: Reviews,
     pub(crate) calls: Vec<Call>,
+    /// Who is told of requests in place of that.
+    pub(crate) listener: Option<Listener>,
     /// Lines for the open watches of a resource, which the test says.
     pub(crate) said: Vec<(String, Vec<u8>)>,
     /// Resources whose watches say nothing.
@@ -29,6 +34,18 @@ pub(crate) struct State {
     /// What everybody has to say, if anything.
     pub(crate) token: Option<String>,
     cut: BTreeMap<String, u64>,
+}
+
+/// Verb, resource and name of a request.
+pub(crate) type Hears = dyn FnMut(&str, &str, &str) + Send;
+
+/// Hears of each request; see [`Server::listen`](crate::Server::listen).
+pub(crate) struct Listener(pub(crate) Box<Hears>);
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Listener")
+    }
 }
 
 /// What a request is, once its path and method were understood.
@@ -49,7 +66,8 @@ pub(crate) struct Request {
 /// What it is answered with.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    Object(u16, Value),
+    Object(u16, Arc<Stored>),
+    Json(u16, String),
     Text(String),
     Watch(Target, Query),
 }
@@ -80,11 +98,24 @@ impl Request {
 }
 
 impl State {
+    /// A request has come; where it stands among the calls, if those are kept.
+    pub(crate) fn note(&mut self, request: &Request) -> Option<usize> {
+        if let Some(listener) = &mut self.listener {
+            let name = request.target.as_ref();
+            let name = name.map_or("", |target| &target.name);
+            (listener.0)(request.verb, &request.resource(), name);
+            return None;
+        }
+        self.calls.push(request.call());
+        Some(self.calls.len() - 1)
+    }
+
     pub(crate) fn cuts(&self, resource: &str) -> u64 {
         self.cut.get(resource).copied().unwrap_or_default()
     }
 
     pub(crate) fn cut(&mut self, resource: &str) {
+        self.store.touch_all();
         *self.cut.entry(resource.to_owned()).or_default() += 1;
     }
 
@@ -111,13 +142,16 @@ impl State {
         let is_pod = target.kind.kind == "Pod";
         let answer = match (request.verb, sub) {
             ("get", "" | "status") => read::get(store, target)?,
-            ("list", "") => match fault {
-                Some(Fault::Stale(version)) => {
-                    let then = store.at(*version).ok_or_else(Refusal::expired)?;
-                    read::list(&then, target, &query)?
-                }
-                _ => read::list(store, target, &query)?,
-            },
+            ("list", "") => {
+                let list = match fault {
+                    Some(Fault::Stale(version)) => {
+                        let then = store.at(*version).ok_or_else(Refusal::expired)?;
+                        read::list(&then, target, &query)?
+                    }
+                    _ => read::list(store, target, &query)?,
+                };
+                return Ok(Answer::Json(200, list));
+            }
             ("watch", "") => return Ok(Answer::Watch(target.clone(), query)),
             ("create", "") => {
                 let object = write::create(store, target, request.json()?, lost)?;
@@ -125,7 +159,7 @@ impl State {
             }
             ("create", "binding") if is_pod => {
                 let status = write::bind(store, target, &request.json()?, lost)?;
-                return Ok(Answer::Object(201, status));
+                return Ok(Answer::Json(201, status.to_string()));
             }
             ("update", "" | "status") => write::replace(store, target, request.json()?, lost)?,
             ("patch", "" | "status") => {
@@ -142,13 +176,15 @@ impl State {
             ("get", "/healthz" | "/livez" | "/readyz") => Ok(Answer::Text("ok".to_owned())),
             ("get", "/version") => {
                 let version = json!({"major": "1", "minor": "37", "gitVersion": "v1.37.2"});
-                Ok(Answer::Object(200, version))
+                Ok(Answer::Json(200, version.to_string()))
             }
             ("create", "/apis/authentication.k8s.io/v1/tokenreviews") => {
-                Ok(Answer::Object(201, self.reviews.token(request.json()?)))
+                let review = self.reviews.token(request.json()?);
+                Ok(Answer::Json(201, review.to_string()))
             }
             ("create", "/apis/authorization.k8s.io/v1/subjectaccessreviews") => {
-                Ok(Answer::Object(201, self.reviews.access(request.json()?)))
+                let review = self.reviews.access(request.json()?);
+                Ok(Answer::Json(201, review.to_string()))
             }
             _ => Err(Refusal::no_such_path()),
         }

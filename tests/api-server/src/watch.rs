@@ -6,7 +6,12 @@ use crate::refusal::Refusal;
 use crate::select::Selection;
 use crate::state::State;
 use crate::store::Change;
+use crate::stored::Stored;
 use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Objects of a list that go out at a time.
+const AT_A_TIME: usize = 256;
 
 /// A watch that is open.
 #[derive(Debug)]
@@ -17,6 +22,10 @@ pub(crate) struct Watch {
     version: u64,
     /// The objects of now are still to be told; whether a bookmark ends them.
     initial: Option<bool>,
+    /// Of those, what is left to be told.
+    left: std::vec::IntoIter<Arc<Stored>>,
+    /// The version that they are of.
+    listed: Option<u64>,
     /// Lines of [`State::said`] that it has heard.
     said: usize,
     /// How often watches of this kind had been cut when it was opened.
@@ -40,6 +49,8 @@ impl Watch {
             target: target.clone(),
             version,
             initial: (streams_list || version == 0).then_some(bookmark),
+            left: Vec::new().into_iter(),
+            listed: None,
             said: state.said.len(),
             cuts: state.cuts(target.kind.resource),
         })
@@ -55,20 +66,30 @@ impl Watch {
         if state.silent.contains(resource) {
             return (lines, true);
         }
-        if let Some(bookmark) = self.initial.take() {
-            let all = state.store.all(self.target.kind);
-            for object in all.filter(|object| self.selection.holds(object)) {
-                write(&mut lines, "ADDED", object);
+        if let Some(bookmark) = self.initial {
+            if self.listed.is_none() {
+                let all = state.store.all(self.target.kind).cloned();
+                let own: Vec<_> = all.filter(|object| self.selection.holds(object)).collect();
+                self.left = own.into_iter();
+                self.listed = Some(state.store.version());
             }
-            self.version = state.store.version();
+            for object in self.left.by_ref().take(AT_A_TIME) {
+                write(&mut lines, "ADDED", object.text());
+            }
+            if self.left.len() > 0 {
+                return (lines, true);
+            }
+            self.initial = None;
+            self.version = self.listed.take().unwrap_or_default();
             if bookmark {
                 let mut end = bookmark_at(&self.target, self.version);
                 end["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
-                write(&mut lines, "BOOKMARK", &end);
+                write(&mut lines, "BOOKMARK", end.to_string().as_bytes());
             }
         }
         let Some(changes) = state.store.since(self.version) else {
-            write(&mut lines, "ERROR", &Refusal::expired().status());
+            let expired = Refusal::expired().status().to_string();
+            write(&mut lines, "ERROR", expired.as_bytes());
             return (lines, false);
         };
         let own = changes
@@ -89,17 +110,16 @@ impl Watch {
 
     /// A change as one who sees only a selection sees it.
     fn tell(&self, change: &Change, lines: &mut Vec<u8>) {
-        let selected = |object: &&Value| self.selection.holds(object);
+        let selected = |object: &&Arc<Stored>| self.selection.holds(object);
         let before = change.before.as_ref().filter(selected);
         let after = change.after.as_ref().filter(selected);
         match (before, after) {
             (None, None) => {}
-            (None, Some(after)) => write(lines, "ADDED", after),
-            (Some(_), Some(after)) => write(lines, "MODIFIED", after),
+            (None, Some(after)) => write(lines, "ADDED", after.text()),
+            (Some(_), Some(after)) => write(lines, "MODIFIED", after.text()),
             (Some(before), None) => {
-                let mut last = before.clone();
-                last["metadata"]["resourceVersion"] = json!(change.version.to_string());
-                write(lines, "DELETED", &last);
+                let last = before.at_version(change.version);
+                write(lines, "DELETED", last.text());
             }
         }
     }
@@ -114,9 +134,11 @@ pub(crate) fn bookmark_at(target: &Target, version: u64) -> Value {
     })
 }
 
-/// A line of a watch.
-pub(crate) fn write(lines: &mut Vec<u8>, what: &str, object: &Value) {
-    let event = json!({"type": what, "object": object});
-    lines.extend_from_slice(event.to_string().as_bytes());
-    lines.push(b'\n');
+/// A line of a watch, with an object that is JSON already.
+pub(crate) fn write(lines: &mut Vec<u8>, what: &str, object: &[u8]) {
+    lines.extend_from_slice(b"{\"type\":\"");
+    lines.extend_from_slice(what.as_bytes());
+    lines.extend_from_slice(b"\",\"object\":");
+    lines.extend_from_slice(object);
+    lines.extend_from_slice(b"}\n");
 }

@@ -5,7 +5,9 @@ use crate::merge::merge;
 use crate::read::{get, key};
 use crate::refusal::Refusal;
 use crate::store::{CREATED, Store};
+use crate::stored::Stored;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// An object that is to be.
 pub(crate) fn create(
@@ -13,7 +15,7 @@ pub(crate) fn create(
     target: &Target,
     mut object: Value,
     lost: bool,
-) -> Result<Value, Refusal> {
+) -> Result<Arc<Stored>, Refusal> {
     let metadata = &object["metadata"];
     let name = match (metadata["name"].as_str(), metadata["generateName"].as_str()) {
         (None | Some(""), Some(prefix)) => format!("{prefix}{}", store.version() + 1),
@@ -60,8 +62,8 @@ pub(crate) fn replace(
     target: &Target,
     mut object: Value,
     lost: bool,
-) -> Result<Value, Refusal> {
-    let mut now = get(store, target)?;
+) -> Result<Arc<Stored>, Refusal> {
+    let mut now = get(store, target)?.value().into_owned();
     let given = object["metadata"]["resourceVersion"].as_str();
     if target.kind.kind == "Lease" && given.is_none_or(str::is_empty) {
         let why = "metadata.resourceVersion: Invalid value: 0: must be specified for an update";
@@ -85,18 +87,20 @@ pub(crate) fn patch(
     change: &Value,
     strategic: bool,
     lost: bool,
-) -> Result<Value, Refusal> {
-    let now = get(store, target)?;
+) -> Result<Arc<Stored>, Refusal> {
+    let stored = get(store, target)?;
+    let now = stored.value();
     precondition(target, &change["metadata"], &now)?;
-    let mut then = now.clone();
+    let mut then = now.clone().into_owned();
     if target.subresource == "status" {
         merge(&mut then["status"], &change["status"], strategic);
     } else {
         merge(&mut then, change, strategic);
     }
     // What changes nothing is no new version.
-    if then == now {
-        return Ok(now);
+    if then == *now {
+        drop(now);
+        return Ok(stored);
     }
     Ok(store.put(&key(target), then, lost))
 }
@@ -107,8 +111,8 @@ pub(crate) fn delete(
     target: &Target,
     options: &Value,
     lost: bool,
-) -> Result<Value, Refusal> {
-    let mut now = get(store, target)?;
+) -> Result<Arc<Stored>, Refusal> {
+    let mut now = get(store, target)?.value().into_owned();
     precondition(target, &options["preconditions"], &now)?;
     let running = now["spec"]["nodeName"]
         .as_str()
@@ -118,9 +122,9 @@ pub(crate) fn delete(
         if now["metadata"]["deletionTimestamp"].is_null() {
             now["metadata"]["deletionTimestamp"] = json!(CREATED);
             now["metadata"]["deletionGracePeriodSeconds"] = json!(grace);
-            now = store.put(&key(target), now, lost);
+            return Ok(store.put(&key(target), now, lost));
         }
-        return Ok(now);
+        return get(store, target);
     }
     let gone = store.remove(&key(target), lost);
     gone.ok_or_else(|| Refusal::not_found(target))
@@ -133,7 +137,7 @@ pub(crate) fn bind(
     binding: &Value,
     lost: bool,
 ) -> Result<Value, Refusal> {
-    let mut pod = get(store, target)?;
+    let mut pod = get(store, target)?.value().into_owned();
     let name = &target.name;
     precondition(target, &binding["metadata"], &pod)?;
     if !pod["metadata"]["deletionTimestamp"].is_null() {
