@@ -1,11 +1,17 @@
 //! `berth run` against a server that does what the test says: every fault of
 //! [`berth_api_server::Fault`], and what must hold all the same.
 
+#[path = "daemon_faults/clock.rs"]
+mod clock;
 #[path = "daemon_faults/credentials.rs"]
 mod credentials;
 mod daemon_process;
+#[path = "daemon_faults/interrupted.rs"]
+mod interrupted;
 #[path = "daemon_faults/objects.rs"]
 mod objects;
+#[path = "daemon_faults/pressure.rs"]
+mod pressure;
 #[path = "daemon_faults/process.rs"]
 mod process;
 

@@ -5,6 +5,9 @@
 //! not renew for the deadline stops. Other than upstream, the time until which writes may leave moves
 //! only with a renewal that succeeded, from the moment at which it was sent.
 
+#[cfg(test)]
+mod tests;
+
 use super::client::{Api, ApiError};
 use super::clock::jittered;
 use super::lead::Lead;

@@ -4,6 +4,9 @@
 //! leaves while the process does not lead. A binding whose answer did not come is unclear: the pod is
 //! read until it is clear, and keeps its room for so long.
 
+#[cfg(test)]
+mod tests;
+
 use super::client::{Api, ApiError, REQUEST_TIME};
 use super::clock::jittered;
 use super::events::{Event, Events};
