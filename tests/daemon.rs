@@ -3,18 +3,15 @@
 //! What became of the pods is judged from the API alone, by a checker that shares no code with core.
 
 use berth_control_plane::api::{Api, pods};
-use berth_control_plane::check::{Cluster, bound_twice};
-use berth_control_plane::control_plane::{ControlPlane, Scheduler};
+use berth_control_plane::control_plane::ControlPlane;
 use berth_control_plane::load::{Load, NAMESPACE};
+use berth_control_plane::settle::{assert_lawful, done, read};
 use berth_control_plane::wait::until;
 use berth_test_support::command::berth;
 use serde_json::{Value, json};
 use std::process::Command;
 
 const FOLDER: &str = env!("CARGO_TARGET_TMPDIR");
-
-/// Pods that name no scheduler are its own.
-const SCHEDULER: &str = "default-scheduler";
 
 fn run() -> Command {
     let mut command = berth();
@@ -25,35 +22,6 @@ fn run() -> Command {
 /// Requests that upstream's default limit would stretch over minutes.
 fn fast() -> Value {
     json!({"clientConnection": {"qps": 1000, "burst": 1000}})
-}
-
-async fn read(api: &Api) -> Cluster {
-    Cluster::read(api).await.expect("the API answers")
-}
-
-/// Waits until every pod that fits is bound and every other one told why it is not.
-async fn done(api: &Api, schedulers: &mut [&mut Scheduler]) {
-    until("Berth has done all that it can", async || {
-        for scheduler in schedulers.iter_mut() {
-            if let Some(status) = scheduler.process.exit_status() {
-                panic!("ended by itself, {status}: {}", scheduler.process.log());
-            }
-        }
-        let cluster = read(api).await;
-        cluster.violations(SCHEDULER).is_empty().then_some(())
-    })
-    .await;
-}
-
-/// Nothing was bound twice, and nothing was asked that the role does not allow.
-fn assert_lawful(plane: &ControlPlane) {
-    let rows = plane.audit();
-    assert_eq!(bound_twice(&rows), []);
-    let refused = rows.iter().filter(|row| row.code == 403);
-    let refused: Vec<_> = refused
-        .filter(|row| row.user == "system:kube-scheduler")
-        .collect();
-    assert!(refused.is_empty(), "{refused:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

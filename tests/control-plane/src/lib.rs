@@ -7,6 +7,7 @@
 //! - [`audit`]: what the API server was asked, by whom, and how it answered.
 //! - [`load`]: nodes and a mixture of pods, and what is expected of the odd ones.
 //! - [`check`]: a recount of the whole cluster by rules of its own; it shares no code with core.
+//! - [`settle`]: when schedulers have done all that they can, and that they did it lawfully.
 //! - [`port`]: ports that nobody uses.
 //! - [`wait`]: waiting for what must come true.
 
@@ -23,4 +24,5 @@ pub mod control_plane;
 pub mod load;
 pub mod port;
 pub mod process;
+pub mod settle;
 pub mod wait;
