@@ -5,6 +5,20 @@
 //! compare within a run only: etcd, the API server and this program are on the same processors, and mostly
 //! it is they who limit pods a second. Without `--bench`, as `cargo test` runs it, nothing is measured.
 //! `BERTH_DAEMON=NODES,PODS,BOUND` asks for one size; else there are three.
+//!
+//! `cargo bench --bench daemon -- B` puts both on the scripted API server instead, which costs next to
+//! nothing, and writes a page into `benches/results`: Tier B. `B1` to `B4` name single rows,
+//! `--rounds N` says how many turns (5), `--scale N` divides the sizes, `--huge` adds a start among a
+//! million pods, `--page FILE` says where the page goes.
+
+#[path = "daemon/objects.rs"]
+mod objects;
+#[path = "daemon/page.rs"]
+mod page;
+#[path = "daemon/stub.rs"]
+mod stub;
+#[path = "daemon/tier.rs"]
+mod tier;
 
 use berth_control_plane::api::{Api, PODS, pods};
 use berth_control_plane::control_plane::{ControlPlane, Scheduler};
@@ -39,6 +53,10 @@ async fn main() {
     if !std::env::args().any(|argument| argument == "--bench") {
         println!("daemon: measured with --bench only");
         return;
+    }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.iter().any(|own| own.starts_with('B')) {
+        return page::measure(&arguments, FOLDER).await;
     }
     let asked = std::env::var("BERTH_DAEMON").ok();
     let asked = asked.map(|text| {
