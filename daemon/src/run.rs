@@ -194,6 +194,7 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
         let gate = Gate::new(&settings.args.authentication, &api).await?;
         serve::start(&settings, Arc::new(served), gate).await?;
     }
+    let terms = lead.terms();
     let start_watches = move || {
         for ((place, resource), health) in RESOURCES.into_iter().enumerate().zip(&health) {
             let watch = Watch::new(
@@ -202,6 +203,7 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
                 place,
                 batch_to.clone(),
                 health.clone(),
+                terms.clone(),
                 keeps,
             );
             tokio::spawn(watch.run());

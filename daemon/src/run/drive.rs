@@ -159,7 +159,11 @@ impl Loop {
 
     /// Whether an attempt may be made now.
     fn may_try(&self) -> bool {
-        self.is_synced.load(Ordering::Relaxed) && self.writer.can_bind() && self.lead.holds()
+        self.is_synced.load(Ordering::Relaxed)
+            && self.writer.can_bind()
+            && self.lead.holds()
+            // After `holds`: what the leader before wrote must have been listed.
+            && self.model.has_listed_all(self.lead.term())
     }
 
     /// When there is something to do though nothing is heard.
@@ -176,7 +180,7 @@ impl Loop {
         let now = self.clock.now();
         self.model.scheduler_mut().advance(now);
         self.model.take(batch);
-        if !self.is_synced.load(Ordering::Relaxed) && self.model.has_listed_all() {
+        if !self.is_synced.load(Ordering::Relaxed) && self.model.has_listed_all(0) {
             self.is_synced.store(true, Ordering::Relaxed);
             let scheduler = self.model.scheduler();
             tracing::info!(

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// No end.
@@ -17,6 +18,8 @@ pub struct Lead {
     start: Instant,
     /// Milliseconds from `start` until which writes may leave; 0: none.
     until: Arc<AtomicU64>,
+    /// How often the lead was taken: others may have led before each of these times.
+    terms: watch::Sender<u64>,
 }
 
 impl Lead {
@@ -25,6 +28,7 @@ impl Lead {
         Self {
             start: Instant::now(),
             until: Arc::new(AtomicU64::new(0)),
+            terms: watch::Sender::new(0),
         }
     }
 
@@ -37,7 +41,22 @@ impl Lead {
     pub fn until(&self, time: Instant) {
         let millis = time.saturating_duration_since(self.start).as_millis();
         let millis = u64::try_from(millis).unwrap_or(ALWAYS).max(1);
+        if !self.holds() {
+            // Known before anybody may act on it.
+            self.terms.send_modify(|terms| *terms += 1);
+        }
         self.until.store(millis, Ordering::SeqCst);
+    }
+
+    /// Follows how often the lead was taken.
+    pub fn terms(&self) -> watch::Receiver<u64> {
+        self.terms.subscribe()
+    }
+
+    /// How often the lead was taken. What was listed before the last time may lack what the leader before
+    /// wrote.
+    pub fn term(&self) -> u64 {
+        *self.terms.borrow()
     }
 
     /// No write may leave any more.

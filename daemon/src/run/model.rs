@@ -59,8 +59,10 @@ pub struct Model {
     others: Vec<HashMap<(String, String), u32>>,
     /// By kind, how often it was listed.
     lists: Vec<u32>,
-    /// By kind, whether a list came to its end.
-    listed: Vec<bool>,
+    /// By kind, the term of the lead in which the last list began.
+    terms: Vec<u64>,
+    /// By kind, the term of the last list that came to its end.
+    listed: Vec<Option<u64>>,
     /// What could not be taken in since it was last asked.
     pub refused: Vec<Refused>,
     /// Whether others' choices are judged.
@@ -81,7 +83,8 @@ impl Model {
             nodes: Vec::new(),
             others: vec![HashMap::new(); RESOURCES.len()],
             lists: vec![0; RESOURCES.len()],
-            listed: vec![false; RESOURCES.len()],
+            terms: vec![0; RESOURCES.len()],
+            listed: vec![None; RESOURCES.len()],
             refused: Vec::new(),
             judges: false,
             judged: Vec::new(),
@@ -99,9 +102,9 @@ impl Model {
         self.intake.scheduler_mut()
     }
 
-    /// Whether a list of each kind is in.
-    pub fn has_listed_all(&self) -> bool {
-        self.listed.iter().all(|listed| *listed)
+    /// Whether a list of each kind is in that began in this term of the lead, or later.
+    pub fn has_listed_all(&self, term: u64) -> bool {
+        self.listed.iter().all(|listed| *listed >= Some(term))
     }
 
     /// What the API server says of a pod.
@@ -212,9 +215,12 @@ impl Model {
         let place = batch.resource;
         for news in batch.news {
             match news {
-                News::Listing => {
+                News::Listing(term) => {
                     if let Some(list) = self.lists.get_mut(place) {
                         *list += 1;
+                    }
+                    if let Some(own) = self.terms.get_mut(place) {
+                        *own = term;
                     }
                 }
                 News::Applied(object, text) => self.apply(place, *object, text),
@@ -381,7 +387,7 @@ impl Model {
             self.remove_named(place, &namespace, &name);
         }
         if let Some(listed) = self.listed.get_mut(place) {
-            *listed = true;
+            *listed = self.terms.get(place).copied();
         }
     }
 

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout_at};
 
 /// How long a server is asked to keep a watch.
@@ -43,8 +44,8 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(800), Duration::from_secs(3
 /// What a watch tells.
 #[derive(Debug)]
 pub enum News {
-    /// A list begins.
-    Listing,
+    /// A list begins, in this term of the lead.
+    Listing(u64),
     /// An object is there, new or changed; with its text, if that is kept.
     Applied(Box<Object>, Option<Box<RawValue>>),
     /// An object is gone.
@@ -81,8 +82,10 @@ pub struct Watch {
     version: Option<String>,
     /// Whether the server streams lists, as far as is known.
     streams: bool,
-    /// At most two lists a minute.
+    /// At most two lists a minute, but for those that a new lead asks for.
     lists: Limiter,
+    /// How often the lead was taken.
+    terms: watch::Receiver<u64>,
     news: Vec<News>,
     /// Objects that keep their text.
     keeps: Keeps,
@@ -100,13 +103,14 @@ enum End {
 }
 
 impl Watch {
-    /// `place` is that of the resource in the table of them.
+    /// `place` is that of the resource in the table of them. With each of the `terms` the kind is listed anew.
     pub fn new(
         api: Api,
         resource: Resource,
         place: usize,
         to: Sender<Batch>,
         health: Arc<Health>,
+        terms: watch::Receiver<u64>,
         keeps: Keeps,
     ) -> Self {
         Self {
@@ -118,6 +122,7 @@ impl Watch {
             version: None,
             streams: true,
             lists: Limiter::new(2.0 / 60.0, 2),
+            terms,
             news: Vec::new(),
             keeps,
         }
@@ -150,7 +155,11 @@ impl Watch {
                         self.version = None;
                     }
                     let asked = error.retry_after().unwrap_or_default();
-                    sleep(jittered(pause.max(asked), 0.5)).await;
+                    tokio::select! {
+                        () = sleep(jittered(pause.max(asked), 0.5)) => {}
+                        // Who leads now waits for a list, and somebody answers the lead's requests.
+                        () = changed(&self.terms) => {}
+                    }
                     pause = (pause * 2).min(PAUSES[1]);
                 }
             }
@@ -184,10 +193,13 @@ impl Watch {
 
     /// A list if there is no version to go on from, and a watch.
     async fn once(&mut self) -> End {
-        if self.version.is_some() {
+        let is_new_term = self.terms.has_changed().unwrap_or(false);
+        if self.version.is_some() && !is_new_term {
             return self.watch(false).await;
         }
-        self.lists.turn().await;
+        if !is_new_term {
+            self.lists.turn().await;
+        }
         if self.streams {
             match self.watch(true).await {
                 End::Failed(ApiError::Refused(refusal)) if matches!(refusal.code, 400 | 422) => {
@@ -204,7 +216,8 @@ impl Watch {
 
     /// Page by page, for servers that do not stream lists.
     async fn list(&mut self) -> Result<(), End> {
-        self.tell(News::Listing).await?;
+        let term = *self.terms.borrow_and_update();
+        self.tell(News::Listing(term)).await?;
         let mut token = String::new();
         for _ in 0..PAGES_MAX {
             let path = self.path(&format!("limit={PAGE}&continue={}", escaped(&token)));
@@ -242,12 +255,16 @@ impl Watch {
             )
         };
         let path = self.path(&format!("watch=true&allowWatchBookmarks=true&{from}"));
+        // As of the request, not of the answer.
+        let term = lists.then(|| *self.terms.borrow_and_update());
         let mut body = match self.api.stream(&path, LIST_TIME).await {
             Ok(body) => body,
             Err(error) if error.code() == 410 => return End::Expired,
             Err(error) => return End::Failed(error),
         };
-        if lists && let Err(end) = self.tell(News::Listing).await {
+        if let Some(term) = term
+            && let Err(end) = self.tell(News::Listing(term)).await
+        {
             return end;
         }
         let mut lines = Lines::new(self.keeps);
@@ -257,7 +274,11 @@ impl Watch {
             if is_listing {
                 deadline = Instant::now() + LIST_TIME;
             }
-            let frame = match timeout_at(deadline, body.frame()).await {
+            let frame = tokio::select! {
+                () = changed(&self.terms) => return End::Expired,
+                frame = timeout_at(deadline, body.frame()) => frame,
+            };
+            let frame = match frame {
                 Ok(Some(Ok(frame))) => frame,
                 Ok(None | Some(Err(_))) | Err(_) if !is_listing => return self.close(),
                 failed => {
@@ -393,6 +414,14 @@ impl Watch {
 /// A version's number; versions that are none are not compared.
 fn number(version: &str) -> Option<u64> {
     version.parse().ok()
+}
+
+/// Waits until the lead was taken since the last list began.
+async fn changed(terms: &watch::Receiver<u64>) {
+    if terms.clone().changed().await.is_err() {
+        // Nobody takes the lead any more.
+        std::future::pending::<()>().await;
+    }
 }
 
 fn watch_deadline() -> Instant {

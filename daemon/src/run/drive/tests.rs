@@ -1,6 +1,6 @@
-//! F37: attempts that fail inside Berth.
+//! F37: attempts that fail inside Berth; F15: what is listed before the first attempt.
 
-use super::{Channels, Loop, Request};
+use super::{BEAT, Channels, Loop, Request};
 use crate::run::client::{Api, connection};
 use crate::run::events::Events;
 use crate::run::extender::{Extenders, planted};
@@ -9,7 +9,7 @@ use crate::run::lead::Lead;
 use crate::run::limiter::Limiter;
 use crate::run::metrics::Metrics;
 use crate::run::model::Model;
-use crate::run::resources::{NODES, PODS};
+use crate::run::resources::{NODES, PODS, RESOURCES};
 use crate::run::watcher::{Batch, News};
 use crate::run::writer::Writer;
 use berth_core::intake::Intake;
@@ -18,7 +18,9 @@ use berth_core::object::decode::decode;
 use berth_core::{Capacities, Options};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use tokio::sync::mpsc::{Sender, channel, unbounded_channel};
+use tokio::time::Instant;
 
 /// A loop over one node whose writes go nowhere, and a way to ask it.
 async fn alone() -> (Loop, Sender<Request>) {
@@ -101,4 +103,28 @@ async fn attempts_that_fail_again_and_again_end_the_loop() {
     }
     assert!(own.guard.is_over());
     Box::pin(own.run()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f15_a_new_leader_tries_nothing_before_lists_of_its_term_are_in() {
+    let (mut own, _requests) = alone().await;
+    own.lead.end();
+    let list = |own: &mut Loop, term| {
+        for resource in 0..RESOURCES.len() {
+            let news = vec![News::Listing(term), News::Listed];
+            own.take(Batch { resource, news });
+        }
+    };
+    list(&mut own, 0);
+    assert!(own.is_synced.load(Ordering::Relaxed));
+    assert!(!own.may_try(), "nobody leads");
+    own.lead.until(Instant::now() + BEAT * 1_000);
+    assert!(!own.may_try(), "only older lists are in");
+    list(&mut own, 0);
+    assert!(!own.may_try(), "a list ends that began before");
+    list(&mut own, 1);
+    assert!(own.may_try());
+    // A renewal is no new term.
+    own.lead.until(Instant::now() + BEAT * 2_000);
+    assert!(own.may_try());
 }

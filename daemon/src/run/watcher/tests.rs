@@ -3,6 +3,7 @@
 use super::{Batch, News, Watch};
 use crate::run::client::{Api, connection};
 use crate::run::kept::Keeps;
+use crate::run::lead::Lead;
 use crate::run::limiter::Limiter;
 use crate::run::resources::{NODES, RESOURCES};
 use berth_api_server::Server;
@@ -33,17 +34,32 @@ async fn told(news: &mut Receiver<Batch>, last: &str) -> Vec<String> {
     names
 }
 
-#[tokio::test(start_paused = true)]
-async fn f5_a_watch_that_says_nothing_is_opened_anew_from_its_version() {
+/// A watch of nodes and what it tells.
+async fn nodes_of(server: &Server, lead: &Lead) -> Receiver<Batch> {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let server = Server::start().await;
-    server.put("nodes", node("n1"));
     let way = connection("", Some(&server.url())).await.expect("a server");
     let api = Api::new(&way, "test", Limiter::new(-1.0, 0)).expect("a client");
-    let (to, mut news) = channel(64);
+    let (to, news) = channel(64);
     let resource = RESOURCES.into_iter().nth(NODES).expect("nodes are watched");
-    let watch = Watch::new(api, resource, NODES, to, Arc::default(), Keeps::default());
+    let (health, keeps) = (Arc::default(), Keeps::default());
+    let watch = Watch::new(api, resource, NODES, to, health, lead.terms(), keeps);
     tokio::spawn(watch.run());
+    news
+}
+
+fn lists(server: &Server) -> usize {
+    let calls = server.calls();
+    let lists = calls
+        .iter()
+        .filter(|call| call.query.contains("sendInitialEvents"));
+    lists.count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn f5_a_watch_that_says_nothing_is_opened_anew_from_its_version() {
+    let server = Server::start().await;
+    server.put("nodes", node("n1"));
+    let mut news = nodes_of(&server, &Lead::new()).await;
     assert_eq!(told(&mut news, "n1").await, ["n1"]);
     server.silence_watches("nodes", true);
     server.put("nodes", node("n2"));
@@ -58,9 +74,25 @@ async fn f5_a_watch_that_says_nothing_is_opened_anew_from_its_version() {
     assert!(silent.elapsed() <= Duration::from_secs(70));
     server.silence_watches("nodes", false);
     assert_eq!(told(&mut news, "n2").await, ["n2"]);
-    let calls = server.calls();
-    let lists = calls
-        .iter()
-        .filter(|call| call.query.contains("sendInitialEvents"));
-    assert_eq!(lists.count(), 1, "nothing is listed anew");
+    assert_eq!(lists(&server), 1, "nothing is listed anew");
+}
+
+#[tokio::test(start_paused = true)]
+async fn f15_who_takes_the_lead_lists_anew() {
+    let server = Server::start().await;
+    server.put("nodes", node("n1"));
+    let lead = Lead::new();
+    let mut news = nodes_of(&server, &lead).await;
+    assert_eq!(told(&mut news, "n1").await, ["n1"]);
+    // What the leader before wrote last never reaches the watch.
+    server.lose_changes(true);
+    server.put("nodes", node("n2"));
+    let began = Instant::now();
+    lead.until(began + Duration::from_secs(10));
+    assert_eq!(told(&mut news, "n2").await, ["n1", "n2"]);
+    assert_eq!(lists(&server), 2);
+    assert!(
+        began.elapsed() < Duration::from_secs(10),
+        "by the test's clock"
+    );
 }
