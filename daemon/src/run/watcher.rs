@@ -193,11 +193,12 @@ impl Watch {
 
     /// A list if there is no version to go on from, and a watch.
     async fn once(&mut self) -> End {
-        let is_new_term = self.terms.has_changed().unwrap_or(false);
-        if self.version.is_some() && !is_new_term {
+        if self.terms.has_changed().unwrap_or(false) {
+            // Also after a list that failed.
+            self.version = None;
+        } else if self.version.is_some() {
             return self.watch(false).await;
-        }
-        if !is_new_term {
+        } else {
             self.lists.turn().await;
         }
         if self.streams {

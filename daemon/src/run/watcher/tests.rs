@@ -6,7 +6,7 @@ use crate::run::kept::Keeps;
 use crate::run::lead::Lead;
 use crate::run::limiter::Limiter;
 use crate::run::resources::{NODES, RESOURCES};
-use berth_api_server::Server;
+use berth_api_server::{Fault, Server};
 use berth_core::object::Object;
 use serde_json::json;
 use std::sync::Arc;
@@ -87,10 +87,11 @@ async fn f15_who_takes_the_lead_lists_anew() {
     // What the leader before wrote last never reaches the watch.
     server.lose_changes(true);
     server.put("nodes", node("n2"));
+    server.order("watch", "nodes", 1, Fault::Cut);
     let began = Instant::now();
     lead.until(began + Duration::from_secs(10));
     assert_eq!(told(&mut news, "n2").await, ["n1", "n2"]);
-    assert_eq!(lists(&server), 2);
+    assert_eq!(lists(&server), 3, "the second was cut");
     assert!(
         began.elapsed() < Duration::from_secs(10),
         "by the test's clock"
