@@ -275,3 +275,35 @@ fn scores_kept_for_a_pod_that_is_gone_do_not_disturb_the_next_one() {
     replay.apply(Change::Deleted, &object("Pod", &plain("first")));
     assert_eq!(turn(&mut replay, 2), second);
 }
+
+#[test]
+fn a_node_without_the_label_counts_for_the_zone_of_the_empty_value_also_where_it_takes_no_pod() {
+    let labelled = |name: &str, zone: Option<&str>| {
+        let mut node = node(name);
+        node["metadata"]["labels"] = json!({"kubernetes.io/hostname": name});
+        if let Some(zone) = zone {
+            node["metadata"]["labels"]["topology.kubernetes.io/zone"] = json!(zone);
+        }
+        node
+    };
+    let spread = |name: &str| {
+        let container = json!({"name": "c", "resources": {"requests": {"cpu": "3"}}});
+        let mut pod = pod(name, &json!({"containers": [container]}));
+        pod["metadata"]["labels"] = json!({"app": "a"});
+        pod
+    };
+    let nodes = [
+        labelled("full", None),
+        labelled("m", Some("")),
+        labelled("n", Some("a")),
+    ];
+    let mut replay = cluster(None, VERDICTS, &nodes);
+    let metadata = json!({"name": "s", "namespace": "default"});
+    let service = json!({"metadata": metadata, "spec": {"selector": {"app": "a"}}});
+    replay.add("Service", &service);
+    let mut there = spread("there");
+    there["spec"]["nodeName"] = json!("full");
+    replay.add_pod(&there);
+    // Of equal nodes the first name would be taken.
+    assert_eq!(placed(&mut replay, &spread("new")), "n");
+}

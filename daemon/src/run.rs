@@ -210,6 +210,12 @@ async fn serve_until_end(settings: Settings) -> Result<ExitCode, Failure> {
         }
     };
     let mut driver = tokio::spawn(driver.run());
+    if let Some(elector) = &mut elector {
+        tokio::select! {
+            () = elector.look() => {}
+            () = stop.asked() => return Ok(stopped(true)),
+        }
+    }
     // Followers keep their caches warm, unless they are told not to.
     let mut start_later = Some(start_watches);
     if (elector.is_none() || !settings.config.delay_cache_until_active)

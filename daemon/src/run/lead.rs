@@ -18,7 +18,7 @@ pub struct Lead {
     start: Instant,
     /// Milliseconds from `start` until which writes may leave; 0: none.
     until: Arc<AtomicU64>,
-    /// How often the lead was taken: others may have led before each of these times.
+    /// How often the lead was taken after somebody else may have led.
     terms: watch::Sender<u64>,
 }
 
@@ -41,20 +41,20 @@ impl Lead {
     pub fn until(&self, time: Instant) {
         let millis = time.saturating_duration_since(self.start).as_millis();
         let millis = u64::try_from(millis).unwrap_or(ALWAYS).max(1);
-        if !self.holds() {
-            // Known before anybody may act on it.
-            self.terms.send_modify(|terms| *terms += 1);
-        }
         self.until.store(millis, Ordering::SeqCst);
     }
 
-    /// Follows how often the lead was taken.
+    /// The lead is about to be taken, and somebody else may have led until now.
+    pub fn begin_term(&self) {
+        self.terms.send_modify(|terms| *terms += 1);
+    }
+
+    /// Follows the terms.
     pub fn terms(&self) -> watch::Receiver<u64> {
         self.terms.subscribe()
     }
 
-    /// How often the lead was taken. What was listed before the last time may lack what the leader before
-    /// wrote.
+    /// How often a term began. What was listed before the last one may lack what the leader before wrote.
     pub fn term(&self) -> u64 {
         *self.terms.borrow()
     }

@@ -35,6 +35,10 @@ pub struct Elector {
     retry: Duration,
     /// The lease as it was last read or written.
     lease: Option<Lease>,
+    /// The lease before the watches began, if nobody held it then: `None` inside, if it was not there.
+    vacant: Option<Option<Spec>>,
+    /// The lease that the last try to take it replaced.
+    replaced: Option<Spec>,
     /// Its spec, and when that was first seen.
     observed: Option<(Spec, Instant)>,
     state: watch::Sender<State>,
@@ -116,6 +120,8 @@ impl Elector {
             deadline,
             retry,
             lease: None,
+            vacant: None,
+            replaced: None,
             observed: None,
             state: watch::Sender::new(State::default()),
         })
@@ -131,6 +137,22 @@ impl Elector {
         format!("{}/{}", self.namespace, self.name)
     }
 
+    /// Looks, before the watches begin, whether nobody leads: what is listed then lacks nothing that another
+    /// leader wrote, if nobody comes in between.
+    pub async fn look(&mut self) {
+        let lease = self.read().await.map(|lease| lease.map(|lease| lease.spec));
+        let is_held = |spec: &Spec| {
+            !spec
+                .holder_identity
+                .as_deref()
+                .unwrap_or_default()
+                .is_empty()
+        };
+        self.vacant = lease
+            .ok()
+            .filter(|spec| !spec.as_ref().is_some_and(is_held));
+    }
+
     /// Waits until we lead.
     pub async fn acquire(&mut self) {
         let lock = self.lock();
@@ -140,6 +162,9 @@ impl Elector {
             match self.attempt(sent).await {
                 Ok(true) => {
                     tracing::info!(target: "lease", lock, "Successfully acquired lease");
+                    if self.vacant.as_ref() != Some(&self.replaced) {
+                        self.lead.begin_term();
+                    }
                     self.renewed(sent, true);
                     return;
                 }
@@ -265,6 +290,7 @@ impl Elector {
         }
         let Some(lease) = self.read().await? else {
             spec.lease_transitions = Some(0);
+            self.replaced = None;
             return self.create(spec).await.map(|()| true);
         };
         let seen = lease.spec.clone();
@@ -289,6 +315,7 @@ impl Elector {
         } else {
             spec.lease_transitions = Some(transitions.saturating_add(1));
         }
+        self.replaced = Some(seen.clone());
         spec.rest = seen.rest;
         self.write(lease, spec).await.map(|()| true)
     }

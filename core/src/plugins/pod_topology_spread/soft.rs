@@ -75,8 +75,11 @@ fn count_domains(
     let own = topology.keyed(constraint.key);
     let domains = &mut scratch.domains;
     let words = || scratch.found.words().iter().zip(keyed).zip(own);
-    // Where every scored row has the label, no row counts for the empty value.
-    if words().all(|((found, keyed), own)| found & keyed & !own == 0) {
+    // Where every scored row has the label and none of them the empty value, or every row that counts has the
+    // label, no row without it counts for a domain.
+    let none_is_empty =
+        empty == NO_DOMAIN || keyed.iter().zip(own).all(|(keyed, own)| keyed & !own == 0);
+    if none_is_empty && words().all(|((found, keyed), own)| found & keyed & !own == 0) {
         let seen = |block: usize| scratch.found.words().at(block) & keyed.at(block);
         let counted = |block: usize| keyed.at(block) & included(attempt, constraint, block);
         if sum_domains(attempt, constraint, seen, counted, domains) {

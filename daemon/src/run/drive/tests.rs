@@ -118,6 +118,7 @@ async fn f15_a_new_leader_tries_nothing_before_lists_of_its_term_are_in() {
     list(&mut own, 0);
     assert!(own.is_synced.load(Ordering::Relaxed));
     assert!(!own.may_try(), "nobody leads");
+    own.lead.begin_term();
     own.lead.until(Instant::now() + BEAT * 1_000);
     assert!(!own.may_try(), "only older lists are in");
     list(&mut own, 0);

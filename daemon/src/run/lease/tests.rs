@@ -1,4 +1,4 @@
-//! F26: who leads, by a clock that the test moves and whatever times leases name.
+//! F15, F24, F26: who leads, by a clock that the test moves and whatever times leases name.
 
 use super::{Elector, Term};
 use crate::run::client::{Api, connection};
@@ -24,9 +24,14 @@ async fn elector(server: &Server, lead: &Lead) -> Elector {
 
 /// Another one renews, by a wall clock that is wrong by so many seconds.
 fn renew(server: &Server, number: u64, wrong: i64) {
+    hold(server, "another", number, wrong);
+}
+
+/// The lease is somebody's, or nobody's without a name.
+fn hold(server: &Server, holder: &str, number: u64, wrong: i64) {
     let now = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(wrong);
     let spec = json!({
-        "holderIdentity": "another",
+        "holderIdentity": holder,
         "leaseDurationSeconds": 15,
         "leaseTransitions": number,
         "renewTime": format!("{now:.6}"),
@@ -87,4 +92,33 @@ async fn f24_the_lead_ends_at_the_deadline_after_the_last_renewal() {
     assert!(held.duration_since(acquired) <= limit + Duration::from_millis(10));
     assert!(held <= ended, "nothing is written by the time it is said");
     assert!(ended.duration_since(acquired) <= limit + Duration::from_secs(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn f15_a_term_begins_unless_nobody_led_since_before_the_lists() {
+    for (before, looks, between, term) in [
+        (None, true, None, 0),
+        (Some(""), true, None, 0),
+        (Some(""), true, Some(""), 1),
+        (Some("another"), true, None, 1),
+        (None, true, Some(""), 1),
+        (Some(""), false, None, 1),
+    ] {
+        let server = Server::start().await;
+        let lead = Lead::new();
+        if let Some(holder) = before {
+            hold(&server, holder, 0, 0);
+        }
+        let mut elector = elector(&server, &lead).await;
+        if looks {
+            elector.look().await;
+        }
+        // Somebody led and gave it back.
+        if let Some(holder) = between {
+            hold(&server, holder, 1, 0);
+        }
+        elector.acquire().await;
+        assert!(lead.holds());
+        assert_eq!(lead.term(), term, "{before:?} {looks} {between:?}");
+    }
 }

@@ -96,8 +96,10 @@ async fn f24_no_write_is_sent_again_after_the_deadline() {
     }
     sleep(Duration::from_mins(10)).await;
     assert_eq!(server.calls().len(), sent.len(), "nothing left after that");
-    let failed = reports.recv().await.expect("the binding came to an end");
-    assert!(matches!(failed, Report::BindFailed { .. }), "{failed:?}");
+    // Which of the two came to its end first is chance.
+    let ends = [(); 2].map(|()| reports.try_recv().expect("both came to their ends"));
+    let has_failed = |end: &Report| matches!(end, Report::BindFailed { .. });
+    assert!(ends.iter().any(has_failed), "{ends:?}");
     // Who leads again writes again.
     lead.until(Instant::now() + Duration::from_secs(9));
     server.lift_all();
