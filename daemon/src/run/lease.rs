@@ -35,10 +35,10 @@ pub struct Elector {
     retry: Duration,
     /// The lease as it was last read or written.
     lease: Option<Lease>,
-    /// The lease before the watches began, if nobody held it then: `None` inside, if it was not there.
-    vacant: Option<Option<Spec>>,
-    /// The lease that the last try to take it replaced.
-    replaced: Option<Spec>,
+    /// The lease before the watches began, if nobody held it then; one that was not there has an empty spec.
+    vacant: Option<Spec>,
+    /// The same of the lease that the last try to take it replaced.
+    replaced: Spec,
     /// Its spec, and when that was first seen.
     observed: Option<(Spec, Instant)>,
     state: watch::Sender<State>,
@@ -121,7 +121,7 @@ impl Elector {
             retry,
             lease: None,
             vacant: None,
-            replaced: None,
+            replaced: Spec::default(),
             observed: None,
             state: watch::Sender::new(State::default()),
         })
@@ -140,17 +140,15 @@ impl Elector {
     /// Looks, before the watches begin, whether nobody leads: what is listed then lacks nothing that another
     /// leader wrote, if nobody comes in between.
     pub async fn look(&mut self) {
-        let lease = self.read().await.map(|lease| lease.map(|lease| lease.spec));
-        let is_held = |spec: &Spec| {
-            !spec
-                .holder_identity
+        let lease = self.read().await;
+        let spec = lease.map(|lease| lease.map_or_else(Spec::default, |lease| lease.spec));
+        let is_vacant = |spec: &Spec| {
+            spec.holder_identity
                 .as_deref()
                 .unwrap_or_default()
                 .is_empty()
         };
-        self.vacant = lease
-            .ok()
-            .filter(|spec| !spec.as_ref().is_some_and(is_held));
+        self.vacant = spec.ok().filter(is_vacant);
     }
 
     /// Waits until we lead.
@@ -290,7 +288,7 @@ impl Elector {
         }
         let Some(lease) = self.read().await? else {
             spec.lease_transitions = Some(0);
-            self.replaced = None;
+            self.replaced = Spec::default();
             return self.create(spec).await.map(|()| true);
         };
         let seen = lease.spec.clone();
@@ -315,7 +313,7 @@ impl Elector {
         } else {
             spec.lease_transitions = Some(transitions.saturating_add(1));
         }
-        self.replaced = Some(seen.clone());
+        self.replaced = seen.clone();
         spec.rest = seen.rest;
         self.write(lease, spec).await.map(|()| true)
     }
