@@ -93,6 +93,14 @@ impl Scheduler {
         row.is_some_and(|row| row.state == PodState::Assumed)
     }
 
+    /// The pods that are counted on a node, the latest first. As in upstream's list of them, one that goes
+    /// leaves its place to the latest.
+    ///
+    /// Mirrors `NodeInfo.Pods` of `pkg/scheduler/framework/types.go`, from its end.
+    pub fn pods_on(&self, node: NodeId) -> impl Iterator<Item = PodId> + '_ {
+        self.cluster.pods_on(node.index())
+    }
+
     /// Rows of the node table in use: one more than the largest id of a node.
     pub fn node_rows(&self) -> usize {
         self.cluster.nodes.len()

@@ -14,8 +14,13 @@ pub const SECOND: u64 = 1_000_000_000;
 pub enum Place {
     /// In the queue: active, in backoff, unschedulable or gated.
     Queued,
-    /// Waits at Permit until then; whether work follows before its binding.
-    Permit { deadline: u64, has_work: bool },
+    /// Waits at Permit until then, with an attempt of this number among all; whether work follows before its
+    /// binding.
+    Permit {
+        deadline: u64,
+        attempt: u64,
+        has_work: bool,
+    },
     /// Work before its binding is under way.
     PreBind,
     /// Its binding is under way, or nobody knows.

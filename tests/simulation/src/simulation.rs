@@ -222,17 +222,19 @@ impl Simulation {
         self.now += time;
         self.engine.advance(self.now);
         let now = self.now;
-        let mut over: Vec<(u64, Key)> = Vec::new();
+        let mut over: Vec<(u64, u64, Key)> = Vec::new();
         for (key, pod) in &self.pods {
             match pod.place {
-                Place::Permit { deadline, .. } if deadline <= now => {
-                    over.push((deadline, key.clone()));
+                Place::Permit {
+                    deadline, attempt, ..
+                } if deadline <= now => {
+                    over.push((deadline, attempt, key.clone()));
                 }
                 _ => {}
             }
         }
         over.sort();
-        for (deadline, key) in over {
+        for (deadline, _, key) in over {
             self.counts.count(Fault::PermitTimedOut);
             self.refused_at_permit(&key, deadline)?;
         }

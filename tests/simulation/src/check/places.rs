@@ -1,11 +1,12 @@
 //! Each pod in exactly one place, with the room that it takes: I1, I3, I6, I14, I19, I21, I24.
 
-use crate::expected::{Expected, Place};
+use crate::expected::{Expected, Place, key_of};
 use crate::server::Key;
 use crate::simulation::Simulation;
 use crate::violation::{Check, ensure};
 use berth_core::QueuePart;
-use berth_core::id::PodId;
+use berth_core::id::{NodeId, PodId};
+use berth_naive::NodeState;
 use std::collections::BTreeSet;
 
 /// Where pods are, against what should be known of them.
@@ -155,6 +156,7 @@ pub(crate) fn sums(simulation: &Simulation) -> Check {
         ensure(view.pods as usize == pods, "I1", || {
             format!("{name} counts {} pods, {pods} are there", view.pods)
         })?;
+        ordered(simulation, state, id)?;
         let mut seen = BTreeSet::new();
         for (resource, requested, allocatable) in view.resources() {
             seen.insert(resource);
@@ -175,4 +177,23 @@ pub(crate) fn sums(simulation: &Simulation) -> Check {
         }
     }
     Ok(())
+}
+
+/// The pods of a node are in upstream's order, which decides between equal victims.
+fn ordered(simulation: &Simulation, state: &NodeState, node: NodeId) -> Check {
+    let name = state.name();
+    if simulation.returned.contains(name) {
+        return Ok(());
+    }
+    let pods = simulation.engine.pods_on(node);
+    let own: Vec<Key> = pods.map(|pod| simulation.key(pod)).collect();
+    let expected: Vec<Key> = state
+        .pods
+        .iter()
+        .rev()
+        .map(|own| key_of(&own.pod))
+        .collect();
+    ensure(own == expected, "I15", || {
+        format!("on {name} are {own:?}, but should {expected:?}")
+    })
 }

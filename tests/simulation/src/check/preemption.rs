@@ -72,7 +72,7 @@ pub(super) fn checked(
     else {
         ensure(victims.is_empty(), "I15", || format!("{name} has victims"))?;
         if decision.post_filter == PostFilter::NoCandidate && is_plain(judged) && !rules.vetoed {
-            let best = best(simulation, judged)?;
+            let best = best(simulation, judged);
             ensure(best.is_none(), "I15", || {
                 format!("{name} has no victims, but could have {best:?}")
             })?;
@@ -95,7 +95,7 @@ pub(super) fn checked(
     if !is_plain(judged) || !is_ordered || rules.vetoed {
         return Ok(false);
     }
-    let Some((victims, cost)) = candidate(simulation, judged, node)? else {
+    let Some((victims, cost)) = candidate(simulation, judged, node) else {
         ensure(false, "I15", || {
             format!("{node} is no candidate for {name}")
         })?;
@@ -107,7 +107,7 @@ pub(super) fn checked(
     if !simulation.returned.is_empty() {
         return Ok(true);
     }
-    let best = best(simulation, judged)?;
+    let best = best(simulation, judged);
     let is_best = best.as_ref().is_some_and(|(_, least)| cost <= *least);
     ensure(is_best, "I15", || {
         format!("{name} goes to {node} at {cost:?}, but {best:?} is better")
@@ -130,7 +130,7 @@ fn is_plain(judged: &Judged<'_>) -> bool {
 }
 
 /// The best candidate: its node, and its cost.
-fn best(simulation: &Simulation, judged: &Judged<'_>) -> Result<Option<(String, Cost)>, Violation> {
+fn best(simulation: &Simulation, judged: &Judged<'_>) -> Option<(String, Cost)> {
     let mut best: Option<(String, Cost)> = None;
     for state in &simulation.shadow.nodes {
         let node = state.name();
@@ -139,31 +139,27 @@ fn best(simulation: &Simulation, judged: &Judged<'_>) -> Result<Option<(String, 
         if unresolvable || all_refused {
             continue;
         }
-        if let Some((_, cost)) = candidate(simulation, judged, node)?
+        if let Some((_, cost)) = candidate(simulation, judged, node)
             && best.as_ref().is_none_or(|(_, least)| cost < *least)
         {
             best = Some((node.to_owned(), cost));
         }
     }
-    Ok(best)
+    best
 }
 
 /// Victims on a node, the most important first. Mirrors `SelectVictimsOnNode`.
-fn candidate(
-    simulation: &Simulation,
-    judged: &Judged<'_>,
-    node: &str,
-) -> Result<Option<(Vec<Key>, Cost)>, Violation> {
+fn candidate(simulation: &Simulation, judged: &Judged<'_>, node: &str) -> Option<(Vec<Key>, Cost)> {
     let own = priority(judged.pod);
     let now = i64::try_from(simulation.engine.now()).unwrap_or(i64::MAX);
     let state = simulation.shadow.nodes.iter();
     let Some(state) = state.clone().find(|state| state.name() == node) else {
-        return Ok(None);
+        return None;
     };
     let mut lower: Vec<Pod> = state.pods.iter().map(|placed| placed.pod.clone()).collect();
     lower.retain(|pod| priority(pod) < own);
     if lower.is_empty() {
-        return Ok(None);
+        return None;
     }
     let importance = |pod: &Pod| (Reverse(priority(pod)), start(pod, now));
     lower.sort_by_key(importance);
@@ -171,8 +167,8 @@ fn candidate(
     for pod in &lower {
         trial.remove_pod(&pod.metadata.namespace, &pod.metadata.name);
     }
-    if !takes(&trial, judged, node)? {
-        return Ok(None);
+    if !takes(&trial, judged, node) {
+        return None;
     }
     let (violating, others) = split(simulation, &lower);
     let mixed = !violating.is_empty() && !others.is_empty();
@@ -181,7 +177,7 @@ fn candidate(
     let first = violating.len();
     for (at, pod) in violating.into_iter().chain(others).enumerate() {
         trial.assume(&pod, node);
-        if !takes(&trial, judged, node)? {
+        if !takes(&trial, judged, node) {
             trial.remove_pod(&pod.metadata.namespace, &pod.metadata.name);
             violations += usize::from(at < first);
             victims.push(pod);
@@ -191,7 +187,7 @@ fn candidate(
         victims.sort_by_key(importance);
     }
     if victims.is_empty() {
-        return Ok(None);
+        return None;
     }
     let top = victims.iter().map(priority).max().unwrap_or(0);
     let starts = victims.iter().filter(|pod| priority(pod) == top);
@@ -205,11 +201,14 @@ fn candidate(
         victims.len(),
         Reverse(starts.map(|pod| start(pod, now)).min().unwrap_or(now)),
     );
-    Ok(Some((victims.iter().map(key_of).collect(), cost)))
+    Some((victims.iter().map(key_of).collect(), cost))
 }
 
-fn takes(trial: &Cluster, judged: &Judged<'_>, node: &str) -> Result<bool, Violation> {
-    Ok(fits(trial, judged, node)? && fits_beside(trial, judged, node)? != Some(false))
+/// Whether the node takes the pod; a filter that fails there, as PreFilter does not prepare it, makes it no
+/// candidate.
+fn takes(trial: &Cluster, judged: &Judged<'_>, node: &str) -> bool {
+    fits(trial, judged, node) == Ok(true)
+        && matches!(fits_beside(trial, judged, node), Ok(None | Some(true)))
 }
 
 /// Pods whose eviction violates a budget, and the others. Mirrors

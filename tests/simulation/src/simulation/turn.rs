@@ -237,6 +237,7 @@ impl Simulation {
         pod.place = match (rules.permit, has_work) {
             (Permit::Wait(time), has_work) => Place::Permit {
                 deadline: now + time.min(PERMIT_LONGEST),
+                attempt: self.looks.attempts,
                 has_work,
             },
             (_, true) => Place::PreBind,
