@@ -12,7 +12,7 @@ const PODS: u64 = 400;
 /// Label of a pod, and what it asks beside room.
 type Kind = (&'static str, fn() -> Value);
 
-const KINDS: [Kind; 7] = [
+const KINDS: [Kind; 12] = [
     ("plain", || json!({})),
     ("zone", || {
         let zones = json!([{"matchExpressions": [
@@ -20,34 +20,72 @@ const KINDS: [Kind; 7] = [
         json!({"affinity": {"nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": zones}}}})
     }),
-    ("hard", || spread("DoNotSchedule", "zone")),
-    ("soft", || spread("ScheduleAnyway", "zone")),
-    ("hosts", || {
-        spread("ScheduleAnyway", "kubernetes.io/hostname")
+    ("hard", || spread(&[("DoNotSchedule", "zone")])),
+    ("soft", || spread(&[("ScheduleAnyway", "zone")])),
+    ("hosts", || spread(&[("ScheduleAnyway", HOST)])),
+    ("both", || {
+        spread(&[("ScheduleAnyway", HOST), ("ScheduleAnyway", "zone")])
+    }),
+    ("three", || {
+        let soft = |key| ("ScheduleAnyway", key);
+        spread(&[soft("zone"), soft(HOST), soft("rack")])
     }),
     ("apart", || {
         let term = json!({"labelSelector": {"matchLabels": {"app": "apart"}},
-            "topologyKey": "kubernetes.io/hostname"});
+            "topologyKey": HOST});
         json!({"affinity": {"podAntiAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": [term]}}})
     }),
-    ("near", || {
-        let term =
-            json!({"labelSelector": {"matchLabels": {"app": "near"}}, "topologyKey": "zone"});
-        json!({"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution":
-            [{"weight": 7, "podAffinityTerm": term}]}}})
+    (
+        "near",
+        || json!({"affinity": preferred("podAffinity", &[(7, "zone", "near")])}),
+    ),
+    (
+        "avoiding",
+        || json!({"affinity": preferred("podAntiAffinity", &[(3, HOST, "avoiding"), (90, HOST, "plain")])}),
+    ),
+    ("torn", || {
+        let mut spec = spread(&[("ScheduleAnyway", "zone"), ("ScheduleAnyway", HOST)]);
+        spec["affinity"] = preferred("podAffinity", &[(5, HOST, "torn"), (50, "rack", "both")]);
+        spec
+    }),
+    ("hosted", || {
+        let mut spec = spread(&[("ScheduleAnyway", HOST), ("DoNotSchedule", "rack")]);
+        spec["affinity"] = preferred("podAffinity", &[(5, HOST, "plain")]);
+        spec
     }),
 ];
 
-fn spread(when: &str, key: &str) -> Value {
-    json!({"topologySpreadConstraints": [{"maxSkew": 2, "topologyKey": key,
-        "whenUnsatisfiable": when, "labelSelector": {"matchExpressions": [
-            {"key": "app", "operator": "Exists"}]}}]})
+const HOST: &str = "kubernetes.io/hostname";
+
+/// Terms with their weight, key and the label that they select.
+fn preferred(kind: &str, terms: &[(i32, &str, &str)]) -> Value {
+    let term = |(weight, key, app): &(i32, &str, &str)| {
+        json!({"weight": weight, "podAffinityTerm": {
+            "topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}})
+    };
+    let terms: Vec<Value> = terms.iter().map(term).collect();
+    json!({kind: {"preferredDuringSchedulingIgnoredDuringExecution": terms}})
+}
+
+fn spread(constraints: &[(&str, &str)]) -> Value {
+    let constraint = |(when, key): &(&str, &str)| {
+        json!({"maxSkew": 2, "topologyKey": key, "whenUnsatisfiable": when,
+            "labelSelector": {"matchExpressions": [{"key": "app", "operator": "Exists"}]}})
+    };
+    let constraints: Vec<Value> = constraints.iter().map(constraint).collect();
+    json!({"topologySpreadConstraints": constraints})
 }
 
 fn node(number: u64, change: u64) -> Object {
-    let labels = json!({"kubernetes.io/hostname": format!("n{number}"),
-        "zone": format!("z{}", (number + change) % 4)});
+    let mut labels = json!({HOST: format!("n{number}"), "rack": format!("r{}", number % 11)});
+    // Some nodes are in no zone, and later some have no host name.
+    if number % 17 != 3 {
+        labels["zone"] = json!(format!("z{}", (number + change) % 4));
+    }
+    if change % 9 == 8 {
+        labels.as_object_mut().expect("labels").remove(HOST);
+    }
     let taints = if change % 5 == 4 {
         json!([{"key": "soft", "effect": "PreferNoSchedule"}])
     } else {
@@ -79,6 +117,16 @@ fn pod(number: u64) -> Object {
 
 #[test]
 fn what_is_kept_is_what_a_search_finds() {
+    compare(node);
+}
+
+/// Where no taint counts, bounds spare most nodes from being scored.
+#[test]
+fn what_bounds_find_is_what_a_search_finds() {
+    compare(|number, change| node(number, change - change % 5));
+}
+
+fn compare(node: fn(u64, u64) -> Object) {
     let schedulers = [Detail::Full, Detail::None].map(|detail| {
         let options = Options {
             fidelity: Fidelity::Best,

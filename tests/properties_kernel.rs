@@ -168,6 +168,34 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(tries(500, "properties_kernel"))]
+
+    #[test]
+    fn lanes_of_a_word_are_told_as_one_by_one(
+        word in prop_oneof![Just(0), Just(u64::MAX), any::<u64>(), any::<u64>().prop_map(|one| one & one << 3)],
+        counts in vec(prop_oneof![4 => 0..4_u16, 1 => any::<u16>()], LANES),
+        sums in vec(prop_oneof![4 => -4..4_i32, 1 => any::<i32>()], LANES),
+        wanted in 0..4_u16,
+    ) {
+        let on: Vec<usize> = (0..LANES).filter(|lane| word >> lane & 1 != 0).collect();
+        let counts: [u16; LANES] = counts.try_into().expect("all lanes");
+        let sums: [i32; LANES] = sums.try_into().expect("all lanes");
+        let few = on.iter().map(|lane| counts[*lane]).min().unwrap_or(u16::MAX);
+        let many = on.iter().map(|lane| counts[*lane]).max().unwrap_or(0);
+        prop_assert_eq!(word::masked_extremes(word, &counts), (few, many));
+        let low = on.iter().map(|lane| sums[*lane]).min().unwrap_or(i32::MAX);
+        let high = on.iter().map(|lane| sums[*lane]).max().unwrap_or(i32::MIN);
+        prop_assert_eq!(word::masked_extremes_of_sums(word, &sums), (low, high));
+        let all = on.iter().map(|lane| u32::from(counts[*lane])).sum::<u32>();
+        prop_assert_eq!(word::masked_sum(word, &counts), all);
+        let equal = word::equal(&counts, wanted);
+        for (lane, count) in counts.iter().enumerate() {
+            prop_assert_eq!(equal >> lane & 1 != 0, *count == wanted);
+        }
+    }
+}
+
 /// `part` of `whole` in whole percent, rounded down.
 fn percent(part: &BigInt, whole: &BigInt) -> BigInt {
     part * 100 / whole

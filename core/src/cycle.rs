@@ -4,6 +4,7 @@
 //! Mirrors `schedulePod` of `pkg/scheduler/schedule_one.go` in kube-scheduler 1.37.2.
 
 pub(crate) mod best;
+mod bounds;
 pub(crate) mod extender;
 pub(crate) mod external;
 mod found;

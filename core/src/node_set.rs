@@ -51,17 +51,25 @@ pub fn rows(set: &[u64]) -> impl Iterator<Item = u32> + '_ {
 
 /// Rows of the set from `start` on, ascending, then those before it.
 pub fn rows_from(set: &[u64], start: u32) -> impl Iterator<Item = u32> + '_ {
-    let at = (start as usize / 64).min(set.len());
-    let (before, after) = set.split_at(at);
-    let first = after.first().copied().unwrap_or(0);
-    let later = u64::MAX << (start % 64);
-    let offset = (at as u32).saturating_mul(64);
-    let of_word = move |word: u64| lanes(word).map(move |lane| offset | lane as u32);
-    let rest = after.get(1..).unwrap_or_default();
-    of_word(first & later)
-        .chain(rows(rest).map(move |row| row.saturating_add(offset).saturating_add(64)))
-        .chain(rows(before))
-        .chain(of_word(first & !later))
+    words_from(set, start).flat_map(|(at, word)| {
+        let first = (at as u32).saturating_mul(64);
+        lanes(word).map(move |lane| first.saturating_add(lane as u32))
+    })
+}
+
+/// Words of the set that are not empty, each with its place: those of the rows from `start` on, then those of the
+/// rows before it, so that the word that holds both comes twice.
+pub fn words_from(set: &[u64], start: u32) -> impl Iterator<Item = (usize, u64)> + '_ {
+    let (first, later) = (start as usize / 64, u64::MAX << (start % 64));
+    let after = first.saturating_add(1)..set.len();
+    let rest = after.chain(0..first.min(set.len()));
+    let rest = rest.map(|at| (at, u64::MAX));
+    let parts = [(first, later)].into_iter().chain(rest);
+    let words = parts.chain([(first, !later)]).map(|(at, part)| {
+        let word = set.get(at).copied().unwrap_or(0);
+        (at, word & part)
+    });
+    words.filter(|(_, word)| *word != 0)
 }
 
 /// Places of a word's bits, ascending.

@@ -491,7 +491,9 @@ impl Scheduler {
             return Err(Outcome::Error(AttemptError::NoProfile));
         };
         let attempt = Attempt::new(&self.cluster, plan, &row, slot);
-        if let Some(found) = self.kept_best(attempt) {
+        if self.keeps_best()
+            && let Some(found) = cycle::best::find(attempt, self.start, &mut self.scratch)
+        {
             self.rotate(found);
             return Ok(found);
         }
@@ -510,11 +512,9 @@ impl Scheduler {
         Ok(found)
     }
 
-    /// The best node, where it is kept up to date and nobody else has a say.
-    fn kept_best(&self, attempt: Attempt<'_>) -> Option<Found> {
-        let kept = self.policy.keeps && self.externals.is_empty();
-        kept.then(|| cycle::best::find(attempt, self.start))
-            .flatten()
+    /// Whether best totals are kept up to date and nobody else has a say.
+    fn keeps_best(&self) -> bool {
+        self.policy.keeps && self.externals.is_empty()
     }
 
     /// In best fidelity the next search begins behind the chosen node.

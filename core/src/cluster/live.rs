@@ -79,6 +79,12 @@ impl Slot {
     pub(crate) fn has_no_terms(&self) -> bool {
         self.lengths == [0; 4]
     }
+
+    /// Whether it requires other pods near or apart from it.
+    pub(crate) fn requires_pods(&self) -> bool {
+        let [_, affinity, anti_affinity, _] = self.lengths;
+        affinity > 0 || anti_affinity > 0
+    }
 }
 
 impl Vacant for Slot {

@@ -1,18 +1,18 @@
-//! The best node without a search: for classes whose verdicts and totals follow from a node and the
-//! pods on it alone, [`Peaks`](crate::cluster::live::peaks::Peaks) know it.
+//! The best node without a search: [`Peaks`](crate::cluster::live::peaks::Peaks) know the best totals by room,
+//! and the node itself where no other pods have a say; else [`bounds`](super::bounds) finds it.
 //!
 //! Stage before: the class' slot has caught up. Stage after: the choice is made; where nothing is found
 //! or a rule here does not hold, the cycle searches, and says why no node passes.
 
 use super::plan::KeptPlan;
-use super::{Attempt, Column, Found, Scratch, needs_pre_filter};
+use super::{Attempt, Column, Found, Scratch, bounds, needs_pre_filter};
 use crate::class::{Section, flag};
 use crate::cluster::live::peaks::Recipe;
 use crate::cluster::live::{Narrowing, Static};
 use crate::decision::AttemptError;
 use crate::kernel::{LANES, word};
 use crate::node_set;
-use crate::plugins::{Plugin, Point, node_resources_balanced_allocation};
+use crate::plugins::{Plugin, Point, inter_pod_affinity, node_resources_balanced_allocation};
 use crate::profile::Profile;
 use alloc::vec::Vec;
 
@@ -73,35 +73,45 @@ pub(crate) fn plan(profile: &Profile) -> Option<KeptPlan> {
 
 /// What peaks of the class are made of; `None` where they are not kept for it, ever.
 pub(crate) fn recipe(attempt: Attempt<'_>) -> Option<Recipe<'_>> {
-    let (kept, is_scored) = (attempt.plan.kept.as_ref()?, is_scored_by_room(attempt));
+    let kept = attempt.plan.kept.as_ref()?;
     let [fit, balance] = kept.weights;
     let is_balanced = matches!(
         node_resources_balanced_allocation::score(attempt),
         Column::Kept
     );
-    (is_scored && is_filtered_by_row(attempt)).then_some(Recipe {
+    let names_nodes = attempt.is_pinned() || attempt.live().narrowing != Narrowing::None;
+    (!names_nodes).then_some(Recipe {
         refusing: &kept.refusing,
         fits: attempt.plan.filters.contains(&Plugin::NodeResourcesFit),
         weights: [fit, if is_balanced { balance } else { 0 }],
     })
 }
 
-/// Whether what the filters say of a row follows from the row alone.
+/// Whether what the filters say of a row follows from the row alone, as far as the class has a say.
 pub(crate) fn is_filtered_by_row(attempt: Attempt<'_>) -> bool {
     let is_empty = |section| attempt.class.section(section).is_empty();
-    attempt.live().has_no_terms() && is_empty(Section::Ports) && is_empty(Section::Volumes)
+    let mut constraints = attempt.cluster.live.constraints(attempt.slot);
+    !attempt.live().requires_pods()
+        && !constraints.any(|constraint| constraint.is_hard())
+        && is_empty(Section::Ports)
+        && is_empty(Section::Volumes)
 }
 
-/// Whether totals differ by fit and balance alone, as far as the class has a say.
-fn is_scored_by_room(attempt: Attempt<'_>) -> bool {
-    attempt.live().narrowing == Narrowing::None
-        && !attempt.is_pinned()
-        && !attempt.class.class.has(flag::HAS_PREFERRED_NODE_AFFINITY)
+/// Whether totals differ by room and by what other pods say, but by nothing else.
+fn is_scored_by_room_and_pods(attempt: Attempt<'_>) -> bool {
+    let cluster = attempt.cluster;
+    let mut images = attempt.class.section(Section::Images).iter();
+    !attempt.class.class.has(flag::HAS_PREFERRED_NODE_AFFINITY)
         && !attempt.plan.has_added_preferred
+        && !attempt.live().has_taint_counts
+        && images.all(|name| {
+            let image = cluster.images.find(&[*name]);
+            image.is_none_or(|image| cluster.image_counts.is_empty(image))
+        })
 }
 
 /// Whether no pod that is there has terms about the class.
-pub(crate) fn is_left_alone(attempt: Attempt<'_>) -> bool {
+fn is_left_alone(attempt: Attempt<'_>) -> bool {
     let cluster = attempt.cluster;
     let mut felt = cluster.live.felt(attempt.slot);
     felt.all(|term| cluster.terms.counts.is_empty(term.0))
@@ -116,7 +126,9 @@ fn pinned(attempt: Attempt<'_>) -> Option<Found> {
     let is_refused = kept.refusing.iter().any(|kind| has(attempt.bits(*kind)))
         || attempt.plan.filters.contains(&Plugin::NodeResourcesFit)
             && has(room.short(attempt.slot));
-    let passes = is_filtered_by_row(attempt) && is_left_alone(attempt) && !is_refused;
+    let passes = is_filtered_by_row(attempt)
+        && inter_pod_affinity::nobody_keeps_apart(attempt)
+        && !is_refused;
     passes.then_some(Found {
         row: Some(row),
         feasible: 1,
@@ -124,8 +136,8 @@ fn pinned(attempt: Attempt<'_>) -> Option<Found> {
     })
 }
 
-/// The best of the nodes that the filters left, scored a block at a time; ties go to the first row at
-/// or after `start`. `None` where the search has to tell more than the node, or there is none.
+/// The best of the nodes that the filters left; ties go to the first row at or after `start`. `None` where
+/// the search has to tell more than the node, or there is none.
 pub(crate) fn choose(
     attempt: Attempt<'_>,
     start: u32,
@@ -139,6 +151,10 @@ pub(crate) fn choose(
     scratch.found.copy_from(&scratch.alive);
     let row = if feasible == 1 {
         scratch.found.rows().next()
+    } else if is_scored_by_room_and_pods(attempt)
+        && let Some(recipe) = recipe(attempt)
+    {
+        bounds::best(attempt, recipe, start, scratch)
     } else {
         super::fill_columns(attempt, scratch, &mut |_, _| {})?;
         scratch.best_row(attempt, start)
@@ -164,22 +180,11 @@ impl Scratch {
             word::mask(&mut totals, word);
             totals
         };
-        let found = self.found.words();
-        let (first, later) = (start as usize / 64, u64::MAX << (start % 64));
-        let rest = (first.saturating_add(1)..found.len()).chain(0..first.min(found.len()));
-        let whole = rest.map(|block| (block, u64::MAX));
         let mut best = (-1, 0, 0);
-        for (block, lanes) in [(first, later)]
-            .into_iter()
-            .chain(whole)
-            .chain([(first, !later)])
-        {
-            let word = found.get(block).map_or(0, |word| word & lanes);
-            if word != 0 {
-                let peak = word::peak(&totals(block, word));
-                if peak > best.0 {
-                    best = (peak, block, word);
-                }
+        for (block, word) in node_set::words_from(self.found.words(), start) {
+            let peak = word::peak(&totals(block, word));
+            if peak > best.0 {
+                best = (peak, block, word);
             }
         }
         let (peak, block, word) = best;
@@ -188,29 +193,34 @@ impl Scratch {
     }
 }
 
-/// The best node, if it is known; ties go to the first row at or after `start`.
-pub(crate) fn find(attempt: Attempt<'_>, start: u32) -> Option<Found> {
+/// The best node, where no search is needed to know which nodes pass; ties go to the first row at or after
+/// `start`.
+pub(crate) fn find(attempt: Attempt<'_>, start: u32, scratch: &mut Scratch) -> Option<Found> {
     if attempt.is_pinned() {
         return pinned(attempt);
     }
     let recipe = recipe(attempt)?;
-    let cluster = attempt.cluster;
-    let mut images = attempt.class.section(Section::Images).iter();
-    let is_alone = is_left_alone(attempt)
-        && !attempt.live().has_taint_counts
-        && images.all(|name| {
-            let image = cluster.images.find(&[*name]);
-            image.is_none_or(|image| cluster.image_counts.is_empty(image))
-        });
-    if !is_alone {
+    let passes_by_row =
+        is_filtered_by_row(attempt) && inter_pod_affinity::nobody_keeps_apart(attempt);
+    if !passes_by_row || !is_scored_by_room_and_pods(attempt) {
         return None;
     }
-    let room = &cluster.live.room;
+    let room = &attempt.cluster.live.room;
     let (slot, peaks) = (attempt.slot, &room.peaks);
-    let row = peaks.best(slot, recipe, room.of(slot), start)?;
+    let row = if attempt.live().has_no_terms() && is_left_alone(attempt) {
+        peaks.best(slot, recipe, room.of(slot), start)
+    } else {
+        let passing = scratch
+            .found
+            .words_mut()
+            .iter_mut()
+            .zip(peaks.passing(slot));
+        passing.for_each(|(word, passing)| *word = *passing);
+        bounds::best(attempt, recipe, start, scratch)
+    };
     Some(Found {
-        row: Some(row),
+        row: Some(row?),
         feasible: peaks.feasible(slot),
-        evaluated: cluster.node_count,
+        evaluated: attempt.cluster.node_count,
     })
 }

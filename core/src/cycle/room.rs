@@ -11,8 +11,8 @@ use crate::cluster::Cluster;
 use crate::id::PodId;
 use crate::kernel::naive;
 use crate::node_set;
-use crate::plugins::Plugin;
 use crate::plugins::node_resources_fit::{MAIN_PLACE, PODS_PLACE};
+use crate::plugins::{Plugin, inter_pod_affinity};
 use crate::queue::Queue;
 use crate::table::{Count, Table};
 
@@ -45,7 +45,7 @@ impl ByRoom {
             && attempt.plan.filters.contains(&Plugin::NodeResourcesFit)
             && attempt.class.scalars().next().is_none()
             && best::is_filtered_by_row(attempt)
-            && best::is_left_alone(attempt);
+            && inter_pod_affinity::nobody_keeps_apart(attempt);
         let mut felt = attempt.cluster.live.felt(attempt.slot);
         Self {
             plain,

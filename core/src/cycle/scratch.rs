@@ -122,6 +122,8 @@ pub(crate) struct Scratch {
     refused: Vec<u64>,
     /// Scratch set of the plugin that is running.
     pub(crate) set: NodeSet,
+    /// Rows that PodTopologySpread scores if they are found.
+    pub(crate) keyed: NodeSet,
     /// Whether an attempt wrote to the sets of refused and searched rows.
     pub(crate) is_marked: bool,
     /// PreFilter narrowed the search.
@@ -146,6 +148,10 @@ pub(crate) struct Scratch {
     pub(crate) columns: [Column; Plugin::COUNT],
     /// Raw scores of the plugin that is running, by row.
     pub(crate) raw: Vec<i64>,
+    /// By block: the sum of PodTopologySpread and the raw score of InterPodAffinity that score best among
+    /// the found rows.
+    pub(crate) best_sums: Vec<f64>,
+    pub(crate) best_raw: Vec<i64>,
     /// Sums of floats by row.
     pub(crate) sums: Vec<f64>,
     /// Sum by weight of each entry of `list`.
@@ -187,6 +193,7 @@ impl Scratch {
             searched: NodeSet::new(rows),
             refused: filled(words.saturating_mul(Refusal::ALL.len()), 0),
             set: NodeSet::new(rows),
+            keyed: NodeSet::new(rows),
             is_marked: false,
             narrowed: false,
             pre_filter_refusal: None,
@@ -199,6 +206,8 @@ impl Scratch {
             scores: filled(rows.saturating_mul(SCORERS.len()), 0),
             columns: [Column::Absent; Plugin::COUNT],
             raw: filled(rows, 0),
+            best_sums: filled(words, 0.0),
+            best_raw: filled(words, 0),
             sums: filled(rows, 0.0),
             totals: FixedVec::with_capacity(rows),
             slot: 0,
@@ -213,7 +222,8 @@ impl Scratch {
 
     pub(crate) const fn bytes(rows: u64, domains: u64, keys: u64) -> u64 {
         sum(&[
-            bytes_of::<[u64; 4]>(rows / 64),
+            bytes_of::<[u64; 5]>(rows / 64),
+            bytes_of::<[i64; 2]>(rows / 64),
             bytes_of::<[u64; Refusal::ALL.len()]>(rows / 64),
             bytes_of::<[u8; SCORERS.len()]>(rows),
             bytes_of::<[i64; 3]>(rows),
@@ -380,7 +390,7 @@ impl Scratch {
         self.scores.column_mut(self.rows, place)
     }
 
-    fn column(&self, plugin: Plugin) -> &[u8] {
+    pub(crate) fn column(&self, plugin: Plugin) -> &[u8] {
         let place = SCORERS.iter().position(|own| *own == plugin).unwrap_or(0);
         self.scores.column(self.rows, place)
     }

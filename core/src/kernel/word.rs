@@ -208,16 +208,53 @@ pub fn masked_sum(word: u64, counts: &[u16; LANES]) -> u32 {
     sum
 }
 
+/// The smallest and the largest count in lanes whose bit in `word` is set; the largest and the smallest
+/// that there are where none is.
+#[inline(never)]
+pub fn masked_extremes(word: u64, counts: &[u16; LANES]) -> (u16, u16) {
+    let (mut few, mut many) = ([u16::MAX; 16], [0_u16; 16]);
+    let quarters = word_quarters(word);
+    for (counts, bits) in counts.as_chunks::<16>().0.iter().zip(quarters) {
+        for (at, count) in counts.iter().enumerate() {
+            let off = if bits & 1 << at == 0 { u16::MAX } else { 0 };
+            few[at] = few[at].min(count | off);
+            many[at] = many[at].max(count & !off);
+        }
+    }
+    let few = few.into_iter().fold(u16::MAX, u16::min);
+    (few, many.into_iter().fold(0, u16::max))
+}
+
+/// The same of sums.
+#[inline]
+pub fn masked_extremes_of_sums(word: u64, sums: &[i32; LANES]) -> (i32, i32) {
+    let (mut low, mut high) = ([i32::MAX; 16], [i32::MIN; 16]);
+    let quarters = word_quarters(word);
+    for (sums, bits) in sums.as_chunks::<16>().0.iter().zip(quarters) {
+        for (at, sum) in sums.iter().enumerate() {
+            let on = if u32::from(bits) & 1 << at == 0 {
+                0
+            } else {
+                -1
+            };
+            low[at] = low[at].min(sum & on | i32::MAX & !on);
+            high[at] = high[at].max(sum & on | i32::MIN & !on);
+        }
+    }
+    let low = low.into_iter().fold(i32::MAX, i32::min);
+    (low, high.into_iter().fold(i32::MIN, i32::max))
+}
+
 /// The highest of the totals.
 pub fn peak(totals: &[i16; LANES]) -> i16 {
     totals.iter().fold(-1, |peak, total| peak.max(*total))
 }
 
-/// Lanes with this total.
-pub fn equal(totals: &[i16; LANES], total: i16) -> u64 {
+/// Lanes with this total, or count.
+pub fn equal<T: Copy + Eq>(lanes: &[T; LANES], value: T) -> u64 {
     let mut flags = [0; LANES];
-    for (flag, own) in flags.iter_mut().zip(totals) {
-        *flag = u8::from(*own == total);
+    for (flag, own) in flags.iter_mut().zip(lanes) {
+        *flag = u8::from(*own == value);
     }
     pack(&flags)
 }
@@ -235,9 +272,11 @@ fn truncate(value: f64) -> i32 {
 }
 
 fn pack(flags: &[u8; LANES]) -> u64 {
+    // Moves the lowest bit of byte n to bit n of the highest byte; no two of the products meet.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
     let mut word = 0;
-    for (lane, flag) in flags.iter().enumerate() {
-        word |= u64::from(*flag) << lane;
+    for (at, eight) in (0..LANES).step_by(8).zip(flags.as_chunks().0) {
+        word |= (u64::from_le_bytes(*eight).wrapping_mul(GATHER) >> 56) << at;
     }
     word
 }

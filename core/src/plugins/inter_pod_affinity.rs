@@ -4,6 +4,10 @@
 //! [`REASON_ANTI_AFFINITY`] and [`REASON_EXISTING`]. Nothing here looks at existing pods: what they
 //! match and carry is counted per domain when they land.
 
+mod by_count;
+
+pub(crate) use by_count::{ByCount, Sums};
+
 use super::Plugin;
 use crate::cluster::term::{CarriedView, role};
 use crate::cluster::topology::NO_DOMAIN;
@@ -23,15 +27,20 @@ pub const REASON_EXISTING: &str = "node(s) didn't satisfy existing pods anti-aff
 /// Whether PreFilter skips the plugin: the pod has no required term, and none that an existing pod
 /// carries refuses it. Then nominated pods, which come later, do not refuse it either.
 pub(crate) fn skips(attempt: Attempt<'_>) -> bool {
-    let cluster = attempt.cluster;
-    let live = &cluster.live;
-    let mut felt = live.felt(attempt.slot).filter(|term| {
-        let carried = CarriedView::read(cluster.terms.words(*term));
-        carried.is_some_and(|carried| carried.role == role::REQUIRED_ANTI_AFFINITY)
-    });
+    let live = &attempt.cluster.live;
     live.affinity(attempt.slot).next().is_none()
         && live.anti_affinity(attempt.slot).next().is_none()
-        && felt.all(|term| cluster.terms.counts.is_empty(term.0))
+        && nobody_keeps_apart(attempt)
+}
+
+/// Whether no pod that is there refuses to be near the class.
+pub(crate) fn nobody_keeps_apart(attempt: Attempt<'_>) -> bool {
+    let terms = &attempt.cluster.terms;
+    attempt.cluster.live.felt(attempt.slot).all(|term| {
+        let carried = CarriedView::read(terms.words(term));
+        let refuses = carried.is_some_and(|carried| carried.role == role::REQUIRED_ANTI_AFFINITY);
+        !refuses || terms.counts.is_empty(term.0)
+    })
 }
 
 pub(crate) fn filter(attempt: Attempt<'_>, scratch: &mut Scratch) {
@@ -274,7 +283,12 @@ fn normalize(scratch: &mut Scratch) -> Column {
         return Column::Constant(0);
     }
     scratch.scale(Plugin::InterPodAffinity, (lowest, highest), |raw| {
-        let above = raw.saturating_sub(lowest) as f64;
-        (100.0 * (above / range as f64)) as u8
+        spread(raw, lowest, highest)
     })
+}
+
+/// The score of a sum between extremes that differ.
+fn spread(raw: i64, lowest: i64, highest: i64) -> u8 {
+    let [above, range] = [raw, highest].map(|own| own.saturating_sub(lowest) as f64);
+    (100.0 * (above / range)) as u8
 }

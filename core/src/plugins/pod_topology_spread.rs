@@ -3,9 +3,11 @@
 //! Mirrors `plugins/podtopologyspread`. Hard constraints refuse, soft ones score. Reasons:
 //! [`REASON_LABEL`], unresolvable, and [`REASON_SKEW`].
 
+mod by_count;
 mod hard;
 mod soft;
 
+pub(crate) use by_count::{ByCount, scores};
 pub(crate) use hard::filter;
 pub(crate) use soft::score;
 

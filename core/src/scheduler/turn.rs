@@ -10,7 +10,7 @@ use crate::class::flag;
 use crate::cluster::{PodRow, PodState};
 use crate::cycle::external::{Outside, told};
 use crate::cycle::room::{self, ByRoom, Room};
-use crate::cycle::{self, Attempt, Found, Probe, Refusal, Scratch, Verdict};
+use crate::cycle::{self, Attempt, Found, Probe, Refusal, Scratch, Verdict, best};
 use crate::decision::{AttemptError, Decision, Nomination, Outcome, PostFilter};
 use crate::id::{NodeId, PodId};
 use crate::planted::{self, Bug};
@@ -233,13 +233,15 @@ impl Scheduler {
         if self.cluster.node_count == 0 {
             return Err(AttemptError::NoNodes);
         }
-        if !self.queue.has_nominated()
-            && let Some(found) = self
-                .attempt_of(pod, profile, slot)
-                .and_then(|attempt| self.kept_best(attempt))
-        {
-            self.rotate(found);
-            return Ok(found);
+        if self.keeps_best() && !self.queue.has_nominated() {
+            let start = self.start;
+            let found = self.look(pod, profile, slot, |attempt, scratch| {
+                best::find(attempt, start, scratch)
+            });
+            if let Some(found) = found.flatten() {
+                self.rotate(found);
+                return Ok(found);
+            }
         }
         self.prepare_rooms(pod, profile, slot);
         let nothing = Ok(Found::default());

@@ -83,6 +83,16 @@ impl Peaks {
         self.feasible.copy_column(1, from, to);
     }
 
+    /// One bit a row that passes.
+    pub(crate) fn passing(&self, slot: usize) -> &[u64] {
+        self.passing.column(self.blocks, slot)
+    }
+
+    /// The best total of a block's rows that pass; below 0 where none does.
+    pub(crate) fn peak(&self, slot: usize, block: usize) -> i16 {
+        *self.tree(slot).at(self.leaves.saturating_add(block))
+    }
+
     /// Rows that pass.
     pub(crate) fn feasible(&self, slot: usize) -> u32 {
         *self.feasible.at(slot)
@@ -172,7 +182,7 @@ impl Peaks {
         if best == NO_NODE {
             return None;
         }
-        let passing = self.passing.column(self.blocks, slot);
+        let passing = self.passing(slot);
         let in_block = |block: usize, lanes: u64| {
             let word = *passing.get(block)?;
             let lanes = lanes & word::equal(&totals(word, recipe, rows, block)?, best);
@@ -220,7 +230,12 @@ impl Peaks {
 }
 
 /// Totals of a block's rows, [`NO_NODE`] where one does not pass; `None` where no row does.
-fn totals(word: u64, recipe: Recipe<'_>, rows: Rows<'_>, block: usize) -> Option<[i16; LANES]> {
+pub(crate) fn totals(
+    word: u64,
+    recipe: Recipe<'_>,
+    rows: Rows<'_>,
+    block: usize,
+) -> Option<[i16; LANES]> {
     if word == 0 {
         return None;
     }

@@ -6,44 +6,52 @@ use crate::cluster::live::Constraint;
 use crate::cluster::topology::NO_DOMAIN;
 use crate::cycle::{Attempt, Column, Scratch};
 use crate::kernel::word::masked_sum;
-use crate::node_set::lanes;
+use crate::node_set::{NodeSet, lanes};
 use crate::table::Table;
 
 /// Raw score of a row that is not scored, below every sum.
-const IGNORED: i64 = -1;
+pub(super) const IGNORED: i64 = -1;
+
+/// The constraints of the class that score.
+pub(super) fn constraints<'a>(attempt: Attempt<'a>) -> impl Iterator<Item = Constraint> + use<'a> {
+    let own = attempt.cluster.live.constraints(attempt.slot);
+    own.filter(|constraint| !constraint.is_hard())
+}
+
+/// Whether a node without one of the keys is left out of the score.
+fn requires_all(attempt: Attempt<'_>) -> bool {
+    let profiles = &attempt.cluster.profiles;
+    let profile = attempt.class.class.profile;
+    let profile = profile.and_then(|id| profiles.get(id.index()));
+    let system_defaults = profile.is_some_and(|profile| profile.system_defaults);
+    !(attempt.live().default_spread && system_defaults)
+}
+
+/// Makes `keyed` the rows that are scored if they are found; how many of those that were found are.
+pub(super) fn find_keyed(attempt: Attempt<'_>, found: &NodeSet, keyed: &mut NodeSet) -> u32 {
+    keyed.words_mut().fill(u64::MAX);
+    if requires_all(attempt) {
+        for constraint in constraints(attempt) {
+            let own = attempt.cluster.topology.keyed(constraint.key);
+            for (word, own) in keyed.words_mut().iter_mut().zip(own) {
+                *word &= own;
+            }
+        }
+    }
+    let words = found.words().iter().zip(keyed.words());
+    words.fold(0, |sum: u32, (found, keyed)| {
+        sum.saturating_add((found & keyed).count_ones())
+    })
+}
 
 pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
-    let cluster = attempt.cluster;
-    let soft = || {
-        cluster
-            .live
-            .constraints(attempt.slot)
-            .filter(|constraint| !constraint.is_hard())
-    };
+    let soft = || constraints(attempt);
     let Some(first) = soft().next() else {
         return Column::Absent;
     };
-    let profile = attempt
-        .class
-        .class
-        .profile
-        .and_then(|id| cluster.profiles.get(id.index()));
-    let system_defaults = profile.is_some_and(|profile| profile.system_defaults);
-    let require_all = !(attempt.live().default_spread && system_defaults);
-    // Rows that have all keys, where all are required: others are ignored.
-    let mut keyed = core::mem::take(&mut scratch.set);
-    keyed.words_mut().fill(u64::MAX);
-    for constraint in soft().filter(|_| require_all) {
-        let own = cluster.topology.keyed(constraint.key);
-        for (word, own) in keyed.words_mut().iter_mut().zip(own) {
-            *word &= own;
-        }
-    }
-    let words = || scratch.found.words().iter().zip(keyed.words());
-    let scored = words().fold(0_u32, |sum, (found, keyed)| {
-        sum.saturating_add((found & keyed).count_ones())
-    });
-    let is_alone = soft().nth(1).is_none() && require_all && !first.is_hostname();
+    let mut keyed = core::mem::take(&mut scratch.keyed);
+    let scored = find_keyed(attempt, &scratch.found, &mut keyed);
+    let is_alone = soft().nth(1).is_none() && requires_all(attempt) && !first.is_hostname();
     let result = if is_alone {
         count_domains(attempt, &first, keyed.words(), scratch);
         score_domains(&first, keyed.words(), attempt, scratch)
@@ -55,14 +63,14 @@ pub(crate) fn score(attempt: Attempt<'_>, scratch: &mut Scratch) -> Column {
         fill_raw(keyed.words(), scratch);
         normalize(scratch)
     };
-    scratch.set = keyed;
+    scratch.keyed = keyed;
     result
 }
 
 /// Sums up, by domain of the scored rows, the pods that the constraint counts; the number of domains.
 ///
 /// A row without the label counts for the domain of the empty value.
-fn count_domains(
+pub(super) fn count_domains(
     attempt: Attempt<'_>,
     constraint: &Constraint,
     keyed: &[u64],
@@ -137,11 +145,11 @@ fn count_domains(
 }
 
 /// What a constraint adds to a row with so many pods in its domain, by the weight of its domain count.
-fn addend(constraint: &Constraint, weight: f64, count: i64) -> f64 {
+pub(super) fn addend(constraint: &Constraint, weight: f64, count: i64) -> f64 {
     count as f64 * weight + constraint.max_skew.saturating_sub(1) as f64
 }
 
-fn weight_of(size: u32) -> f64 {
+pub(super) fn weight_of(size: u32) -> f64 {
     libm::log(f64::from(size.saturating_add(2)))
 }
 
@@ -270,7 +278,7 @@ fn fill_raw(keyed: &[u64], scratch: &mut Scratch) {
 }
 
 /// To the nearest whole number, halves away from zero, as Go's `math.Round`.
-fn round(sum: f64) -> i64 {
+pub(super) fn round(sum: f64) -> i64 {
     const WHOLE: f64 = 4_503_599_627_370_496.0;
     if !(0.0..WHOLE).contains(&sum) {
         return libm::round(sum) as i64;
@@ -282,7 +290,7 @@ fn round(sum: f64) -> i64 {
 }
 
 /// Few pods are good: the sum is mirrored between its extremes, and scaled to 0..=100.
-fn mirror(raw: i64, lowest: i64, highest: i64) -> i64 {
+pub(super) fn mirror(raw: i64, lowest: i64, highest: i64) -> i64 {
     if raw < 0 {
         return 0;
     }
