@@ -46,7 +46,7 @@ pub fn run(args: &ExplainArgs) -> Outcome {
     };
     verdicts.write(args.output.output)?;
     if args.output.timing {
-        stopwatch.timing(1).tell();
+        stopwatch.tell(1);
     }
     Ok(if record.result == PodResult::Scheduled {
         ExitCode::SUCCESS

@@ -4,7 +4,7 @@ use crate::args::InputArgs;
 use crate::failure::{Failure, tell, tell_problems};
 use crate::input::{Input, Place, Problem, Problems};
 use crate::state::{self, State};
-use crate::{config, notes};
+use crate::{config, notes, progress};
 use berth_core::id::PodId;
 use berth_core::intake::Intake;
 use berth_core::object::config::{DEFAULT_SCHEDULER_NAME, KubeSchedulerConfiguration};
@@ -48,10 +48,12 @@ impl Loaded {
         let (state, files) = State::among(files, &config)?;
         let mut input = match &state {
             Some(_) if files.is_empty() => Input::default(),
-            _ => Input::read(&files),
+            _ => progress::during("reading", &files, || Input::read(&files)),
         };
         notes::other_kinds(&input.other_kinds);
-        let prepared = prepare_input(&mut input, &config, state.as_ref());
+        let prepared = progress::during("checking", &files, || {
+            prepare_input(&mut input, &config, state.as_ref())
+        });
         let has_bad = !input.problems.is_empty();
         if has_bad {
             let is_empty = prepared.objects.is_empty() && prepared.pending.is_empty();

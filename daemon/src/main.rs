@@ -12,6 +12,7 @@ mod failure;
 mod load;
 mod notes;
 mod output;
+mod progress;
 mod room;
 mod run;
 mod simulate;

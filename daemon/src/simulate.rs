@@ -7,6 +7,7 @@ use crate::args::{Order, SimulateArgs};
 use crate::failure::{Failure, Outcome, exit};
 use crate::load::Loaded;
 use crate::output::{NodeRow, Output, Placements, Summary};
+use crate::progress;
 use crate::room::decided;
 use crate::state::{self, State};
 use crate::stopwatch::Stopwatch;
@@ -40,8 +41,9 @@ fn by_queue(args: &SimulateArgs) -> Outcome {
         capacities: loaded.capacities(),
     };
     let world = play(args, &start, Output::stdout(), |world| {
-        world.load(&loaded.objects)?;
+        progress::during("building", &args.filename, || world.load(&loaded.objects))?;
         stopwatch.stage(|timing| &mut timing.build);
+        world.observer.progress = progress::pods(loaded.pending.len());
         world.run_out()
     })?;
     stopwatch.stage(|timing| &mut timing.decide);
@@ -63,6 +65,7 @@ fn by_file(args: &SimulateArgs) -> Outcome {
     stopwatch.stage(|timing| &mut timing.build);
 
     let mut placements = Placements::begin(args.output.output, Output::stdout())?;
+    let progress = progress::pods(loaded.pending.len());
     for (place, pod) in loaded.pending.iter().enumerate() {
         let Some(pod) = pod.find(intake.scheduler()) else {
             continue;
@@ -71,7 +74,9 @@ fn by_file(args: &SimulateArgs) -> Outcome {
         let mut record = intake.scheduler().record(&decision, args.detail());
         record.volumes = intake.bind_volumes(pod)?;
         placements.decision(place, record)?;
+        progress.inc(1);
     }
+    progress.finish_and_clear();
     stopwatch.stage(|timing| &mut timing.decide);
     let nodes = NodeRow::all(intake.scheduler());
     save(args, &intake)?;
@@ -123,6 +128,7 @@ fn play(
     world.resume()?;
     play(&mut world)?;
     world.tell_rest()?;
+    world.observer.progress.finish_and_clear();
     Ok(world)
 }
 
@@ -138,8 +144,8 @@ fn end(
         complete(summary);
         summary.timing = args.output.timing.then(|| stopwatch.timing(summary.pods));
     })?;
-    if let Some(timing) = &summary.timing {
-        timing.tell();
+    if args.output.timing {
+        stopwatch.tell(summary.pods);
     }
     Ok(summary)
 }

@@ -1,4 +1,4 @@
-//! Seconds by stage.
+//! Seconds and memory by stage.
 
 use crate::failure::tell;
 use crate::output::Timing;
@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 pub struct Stopwatch {
     timing: Timing,
     since: Instant,
+    /// The most memory that the process had by the end of each stage, in bytes, where that is known.
+    peaks: Vec<u64>,
 }
 
 impl Stopwatch {
@@ -15,6 +17,7 @@ impl Stopwatch {
         Self {
             timing: Timing::default(),
             since: Instant::now(),
+            peaks: Vec::new(),
         }
     }
 
@@ -23,6 +26,7 @@ impl Stopwatch {
         let now = Instant::now();
         *field(&mut self.timing) = now.duration_since(self.since);
         self.since = now;
+        self.peaks.extend(peak());
     }
 
     pub fn timing(&self, decisions: usize) -> Timing {
@@ -31,18 +35,37 @@ impl Stopwatch {
             ..self.timing
         }
     }
+
+    /// One line on stderr: the stages, with the memory that the process had by their end.
+    pub fn tell(&self, decisions: usize) {
+        let Timing {
+            read,
+            build,
+            decide,
+            ..
+        } = self.timing;
+        let stages = [("read", read), ("build", build), ("decide", decide)];
+        let mut peaks = self.peaks.iter();
+        let stages = stages.map(|(stage, duration)| {
+            let seconds = format!("{stage} {:.3} s", duration.as_secs_f64());
+            match peaks.next() {
+                Some(peak) => format!("{seconds} ({} MiB)", peak >> 20),
+                None => seconds,
+            }
+        });
+        tell(
+            "timing",
+            &format!("{}; {decisions} decisions", stages.join(", ")),
+        );
+    }
 }
 
-impl Timing {
-    /// One line on stderr.
-    pub fn tell(&self) {
-        let message = format!(
-            "read {:.3} s, build {:.3} s, decide {:.3} s; {} decisions",
-            self.read.as_secs_f64(),
-            self.build.as_secs_f64(),
-            self.decide.as_secs_f64(),
-            self.decisions
-        );
-        tell("timing", &message);
-    }
+/// The most memory that the process had so far; Linux tells it.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kib << 10)
 }

@@ -12,6 +12,7 @@ use crate::node_set;
 use crate::plugins::{Plugin, inter_pod_affinity, pod_topology_spread};
 
 /// Scores of a plugin by block.
+#[expect(clippy::large_enum_variant, reason = "there are two, on the stack")]
 enum Scores<'a> {
     /// The same for all rows.
     Flat,
@@ -24,11 +25,9 @@ enum Scores<'a> {
 impl<'a> Scores<'a> {
     /// `shares`: another plugin is about to sum up by domain.
     fn of_affinity(attempt: Attempt<'a>, scratch: &mut Scratch, shares: bool) -> Self {
-        match inter_pod_affinity::ByCount::new(attempt, scratch) {
-            Some(inter_pod_affinity::ByCount::Flat) => Self::Flat,
-            Some(inter_pod_affinity::ByCount::Rows(sums)) if !shares || !sums.reads_domains() => {
-                Self::Affinity(sums)
-            }
+        match inter_pod_affinity::Sums::new(attempt, scratch) {
+            Ok(sums) if !shares || !sums.reads_domains() => Self::Affinity(sums),
+            Err(inter_pod_affinity::Otherwise::Flat) => Self::Flat,
             _ => Self::of_column(
                 Plugin::InterPodAffinity,
                 inter_pod_affinity::score(attempt, scratch),

@@ -6,7 +6,7 @@
 
 mod by_count;
 
-pub(crate) use by_count::{ByCount, Sums};
+pub(crate) use by_count::{Otherwise, Sums};
 
 use super::Plugin;
 use crate::cluster::term::{CarriedView, role};

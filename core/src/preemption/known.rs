@@ -95,8 +95,11 @@ impl Known {
         &self.dry
     }
 
-    /// Why a row is no candidate.
+    /// Why a row is no candidate, where that is known.
     pub(crate) fn reason(&self, row: u32) -> Option<Dry> {
+        if !self.dry.contains(row) {
+            return None;
+        }
         self.found.get(row as usize)?.err()
     }
 

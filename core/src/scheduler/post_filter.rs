@@ -144,8 +144,7 @@ impl Scheduler {
     fn list_known_dry(&mut self, pod: PodId, profile: usize, slot: usize) {
         let potential = core::mem::take(&mut self.preemption.potential);
         for row in potential.rows() {
-            let known = &self.preemption.known;
-            if let Some(reason) = known.reason(row).filter(|_| known.dry().contains(row)) {
+            if let Some(reason) = self.preemption.known.reason(row) {
                 debug_assert_eq!(
                     self.run(pod, profile, slot, |run| run.find(row)),
                     Some(Ok(Err(reason)))

@@ -3,6 +3,7 @@
 use crate::output::Placements;
 use crate::world::{Attempt, Observer};
 use berth_core::{DecisionRecord, PodResult};
+use indicatif::ProgressBar;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
@@ -15,6 +16,8 @@ pub struct Collector {
     waiting: BTreeSet<u64>,
     /// Of those, the last failed attempt, with the victims of all.
     latest: BTreeMap<u64, DecisionRecord>,
+    /// Moves with every pod that is decided on.
+    pub progress: ProgressBar,
 }
 
 impl Collector {
@@ -24,6 +27,7 @@ impl Collector {
             attempts,
             waiting: BTreeSet::new(),
             latest: BTreeMap::new(),
+            progress: ProgressBar::hidden(),
         }
     }
 
@@ -33,6 +37,7 @@ impl Collector {
 
     fn decide(&mut self, number: u64, record: DecisionRecord) -> io::Result<()> {
         self.waiting.remove(&number);
+        self.progress.inc(1);
         if self.attempts {
             self.placements.count(&record);
             return Ok(());

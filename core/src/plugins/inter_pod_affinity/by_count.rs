@@ -20,11 +20,12 @@ const KEYS: usize = 4;
 const WEIGHTS_MAX: u64 = 1 << 13;
 const SUM_MAX: u64 = 1 << 28;
 
-/// How InterPodAffinity scores the found rows of an attempt.
-pub(crate) enum ByCount<'a> {
-    /// All the same, or not at all.
+/// Why rows are not summed up here.
+pub(crate) enum Otherwise {
+    /// All found rows score the same, or none does.
     Flat,
-    Rows(Sums<'a>),
+    /// There are too many terms, or sums may be too large.
+    TooMuch,
 }
 
 /// What a row's raw score is the sum of.
@@ -36,33 +37,34 @@ pub(crate) struct Sums<'a> {
     extremes: (i64, i64),
 }
 
-impl<'a> ByCount<'a> {
+impl<'a> Sums<'a> {
     /// Sums up for the found rows; leaves sums in [`Scratch::domains`] and the best raw score of each block
-    /// in [`Scratch::best_raw`]. `None` where there are too many terms, or sums too large.
-    pub(crate) fn new(attempt: Attempt<'a>, scratch: &mut Scratch) -> Option<Self> {
+    /// in [`Scratch::best_raw`].
+    pub(crate) fn new(attempt: Attempt<'a>, scratch: &mut Scratch) -> Result<Self, Otherwise> {
         if !sum_domains(attempt, scratch) || is_flat(attempt, scratch) {
-            return Some(Self::Flat);
+            return Err(Otherwise::Flat);
         }
-        let mut own = Sums {
+        let mut own = Self {
             attempt,
             terms: [None; TERMS],
             keys: [None; KEYS],
             extremes: (0, 0),
         };
-        own.find_terms()?;
-        own.find_keys(scratch)?;
+        let is_small = own.find_terms() && own.find_keys(scratch);
+        if !is_small {
+            return Err(Otherwise::TooMuch);
+        }
         own.extremes = own.find_extremes(scratch);
         let (lowest, highest) = own.extremes;
-        Some(if lowest < highest {
-            Self::Rows(own)
+        if lowest < highest {
+            Ok(own)
         } else {
-            Self::Flat
-        })
+            Err(Otherwise::Flat)
+        }
     }
-}
 
-impl<'a> Sums<'a> {
-    fn find_terms(&mut self) -> Option<()> {
+    /// `false`: there are too many, or they weigh too much.
+    fn find_terms(&mut self) -> bool {
         let attempt = self.attempt;
         let (mut count, mut weights) = (0_usize, 0_u64);
         each_weighted(attempt, |term, key, weight| {
@@ -76,20 +78,24 @@ impl<'a> Sums<'a> {
             }
             count = count.saturating_add(1);
         });
-        (count <= TERMS && weights <= WEIGHTS_MAX).then_some(())
+        count <= TERMS && weights <= WEIGHTS_MAX
     }
 
-    fn find_keys(&mut self, scratch: &mut Scratch) -> Option<()> {
+    /// `false`: there are too many, or sums are too large.
+    fn find_keys(&mut self, scratch: &mut Scratch) -> bool {
         let mut are_small = true;
         scratch.domains.each(|sum| {
             are_small &= sum.unsigned_abs() <= SUM_MAX;
         });
+        let keys = (0..scratch.keys.len()).filter(|key| *scratch.keys.at(*key));
         let mut count = 0_usize;
-        for key in (0..scratch.keys.len()).filter(|key| *scratch.keys.at(*key)) {
-            *self.keys.get_mut(count)? = Some(KeyId::from_index(key));
+        for key in keys {
+            if let Some(place) = self.keys.get_mut(count) {
+                *place = Some(KeyId::from_index(key));
+            }
             count = count.saturating_add(1);
         }
-        are_small.then_some(())
+        are_small && count <= KEYS
     }
 
     fn find_extremes(&self, scratch: &mut Scratch) -> (i64, i64) {

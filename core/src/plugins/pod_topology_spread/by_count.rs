@@ -55,6 +55,11 @@ impl<'a> Span<'a> {
     }
 }
 
+/// Rows of a block that were found and are scored.
+fn scored_rows(scratch: &Scratch, block: usize) -> u64 {
+    scratch.found.words().at(block) & scratch.keyed.words().at(block)
+}
+
 /// Whether the class has soft constraints.
 pub(crate) fn scores(attempt: Attempt<'_>) -> bool {
     soft::constraints(attempt).next().is_some()
@@ -86,7 +91,7 @@ impl<'a> ByCount<'a> {
             }
             let rows = terms.rows(constraint.term?)?;
             let mut words = topology.keyed(constraint.key).iter().enumerate();
-            let is_keyed = words.all(|(block, keyed)| own.scored(scratch, block) & !keyed == 0);
+            let is_keyed = words.all(|(block, keyed)| scored_rows(scratch, block) & !keyed == 0);
             if !is_keyed || own.host.is_some() {
                 return None;
             }
@@ -98,16 +103,11 @@ impl<'a> ByCount<'a> {
         Some(own)
     }
 
-    /// Rows of a block that were found and are scored.
-    fn scored(&self, scratch: &Scratch, block: usize) -> u64 {
-        scratch.found.words().at(block) & scratch.keyed.words().at(block)
-    }
-
     fn find_extremes(&self, scratch: &mut Scratch) -> (i64, i64) {
         let (mut lowest, mut highest) = (f64::INFINITY, -1.0_f64);
         let mut best = core::mem::take(&mut scratch.best_sums);
         for (block, best) in best.iter_mut().enumerate() {
-            let word = self.scored(scratch, block);
+            let word = scored_rows(scratch, block);
             if word == 0 {
                 *best = f64::INFINITY;
                 continue;
@@ -188,7 +188,7 @@ impl<'a> ByCount<'a> {
     pub(crate) fn write(&self, scratch: &Scratch, block: usize, scores: &mut [u8; LANES]) {
         // Ignored rows score 0.
         scores.fill(0);
-        let (word, counts) = (self.scored(scratch, block), self.counts(block));
+        let (word, counts) = (scored_rows(scratch, block), self.counts(block));
         self.each_group(scratch, block, word, |sum, rows| {
             let mut last = None;
             for lane in lanes(rows) {

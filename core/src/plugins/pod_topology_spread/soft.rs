@@ -13,7 +13,7 @@ use crate::table::Table;
 pub(super) const IGNORED: i64 = -1;
 
 /// The constraints of the class that score.
-pub(super) fn constraints<'a>(attempt: Attempt<'a>) -> impl Iterator<Item = Constraint> + use<'a> {
+pub(super) fn constraints(attempt: Attempt<'_>) -> impl Iterator<Item = Constraint> + '_ {
     let own = attempt.cluster.live.constraints(attempt.slot);
     own.filter(|constraint| !constraint.is_hard())
 }

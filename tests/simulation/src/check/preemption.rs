@@ -153,9 +153,7 @@ fn candidate(simulation: &Simulation, judged: &Judged<'_>, node: &str) -> Option
     let own = priority(judged.pod);
     let now = i64::try_from(simulation.engine.now()).unwrap_or(i64::MAX);
     let state = simulation.shadow.nodes.iter();
-    let Some(state) = state.clone().find(|state| state.name() == node) else {
-        return None;
-    };
+    let state = state.clone().find(|state| state.name() == node)?;
     let mut lower: Vec<Pod> = state.pods.iter().map(|placed| placed.pod.clone()).collect();
     lower.retain(|pod| priority(pod) < own);
     if lower.is_empty() {

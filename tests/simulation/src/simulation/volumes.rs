@@ -56,6 +56,15 @@ impl Simulation {
 
     /// The calls that the scheduler asks for, with what the client knew when it did.
     pub(super) fn list_writes(&self, pod: PodId) -> VecDeque<VolumeWrite> {
+        // What the scheduler had no room for it does not know, and decided without.
+        let version = |id: Id| {
+            let is_known = !self.client.refused.contains(&id);
+            if is_known {
+                self.client.version(&id)
+            } else {
+                0
+            }
+        };
         let write = |action| match action {
             VolumeAction::BindVolume {
                 volume,
@@ -70,7 +79,7 @@ impl Simulation {
                         name: claim.to_owned(),
                         uid: told.map_or("", |own| &own.metadata().uid).to_owned(),
                     },
-                    version: self.client.version(&volume_id(volume)),
+                    version: version(volume_id(volume)),
                 }
             }
             VolumeAction::SelectNode {
@@ -80,7 +89,7 @@ impl Simulation {
             } => VolumeWrite::Select {
                 claim: (namespace.to_owned(), claim.to_owned()),
                 node: node.to_owned(),
-                version: self.client.version(&claim_id(namespace, claim)),
+                version: version(claim_id(namespace, claim)),
             },
         };
         self.engine.volume_actions(pod).map(write).collect()
